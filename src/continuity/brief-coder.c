@@ -112,7 +112,7 @@ static void projects_and_topics(const struct rp__brief_input *in, struct rp__dra
   const struct rp__fold *state = in->resumed ? in->state : NULL;
   const char *whose = in->resumed ? "the session" : "the restored sessions, best first";
   const struct rp__rows *projects = rp__rows_of(state, &rp__facet_projects);
-  struct rp__str topics[RP_TOPICS_SHOWN];
+  struct rp__topic_found topics[RP_TOPICS_FOUND];
   size_t n_topics = rp__topics_best(state, topics);
 
   rp__draft_section(d, RP_SEC_PROJECTS, "%s of %s", rp__record_names[RP_PART_PROJECTS], whose);
@@ -123,7 +123,9 @@ static void projects_and_topics(const struct rp__brief_input *in, struct rp__dra
 
   rp__draft_section(d, RP_SEC_TOPICS, "%s of %s", rp__record_names[RP_PART_HOT_TOPICS], whose);
   for (size_t i = 0; i < n_topics; i++)
-    if (!add_name(d, (struct rp__json){0}, topics[i], TOPICS_SHOWN, own)) break;
+    if (!topics[i].part &&
+        !add_name(d, (struct rp__json){0}, (struct rp__str){topics[i].text, topics[i].n}, TOPICS_SHOWN, own))
+      break;
   add_restored(in, RP_PART_HOT_TOPICS, TOPICS_SHOWN, d);
 }
 

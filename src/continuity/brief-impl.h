@@ -91,7 +91,7 @@ void rp__draft_drop(struct rp__draft *d); /* the items of the last section */
 bool rp__draft_repeats(const struct rp__draft *d);
 /* Whether one item says nearly all that the text would say (brief-repeats.c). */
 bool rp__draft_tells(const struct rp__draft *d, struct rp__str text);
-/* Whether the name, in small letters, stands in some item. */
+/* Whether the name stands in some item. */
 bool rp__draft_mentions(const struct rp__draft *d, struct rp__str name);
 void rp__draft_words(struct rp__str text, uint64_t set[RP_DRAFT_WORDS]);
 bool rp__words_repeat(struct rp__str text, const uint64_t set[RP_DRAFT_WORDS]);

@@ -90,10 +90,7 @@ bool rp__draft_tells(const struct rp__draft *d, struct rp__str text)
 
 bool rp__draft_mentions(const struct rp__draft *d, struct rp__str name)
 {
-  for (size_t i = 0; i < d->n_items && !d->bytes.err; i++) {
-    struct rp__str text = {d->bytes.p + d->items[i].at, d->items[i].n};
-    for (size_t at = 0; at + name.n <= text.n; at++)
-      if (rp__text_bound(text, at) && rp__text_begins(text, at, name) && rp__text_bound(text, at + name.n)) return true;
-  }
+  for (size_t i = 0; i < d->n_items && !d->bytes.err; i++)
+    if (rp__text_has((struct rp__str){d->bytes.p + d->items[i].at, d->items[i].n}, name)) return true;
   return false;
 }

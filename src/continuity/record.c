@@ -4,10 +4,14 @@
 
 #include "base/text.h"
 #include "continuity/pin.h"
+#include "facets/digest/cues.h"
 #include "facets/digest/digest.h"
 #include "facets/learnings.h"
+#include "facets/pins.h"
 #include "facets/tasks.h"
 #include "facets/table.h"
+#include "facets/words.h"
+#include "json/text.h"
 
 #define PART_MAX ((size_t)8 * 1024 * 1024) /* of one part before it is trimmed: a state is no larger */
 #define CONTENT_MAX (32 * 1024)            /* of a pin, decoded: the facet keeps no more */
@@ -112,29 +116,49 @@ static void write_tasks(struct making *m)
   rp__jw_end_array(&w);
 }
 
+/* Whether all words of a topic stand in a pin, which is told anyway, or it is the name of a tool. */
+static bool told_elsewhere(const struct rp__fold *state, const struct rp__topic_found *t)
+{
+  const struct rp__rows *pins = rp__rows_of(state, &rp__facet_pins);
+  const unsigned tools = 1u << RP_CUE_EDIT_TOOLS | 1u << RP_CUE_RUN_TOOLS | 1u << RP_CUE_TODO_TOOLS |
+                         1u << RP_CUE_ASK_TOOLS | 1u << RP_CUE_PLAN_TOOLS;
+  struct rp__str text = {t->text, t->n};
+  if (rp__cues_lists(NULL, text) & tools) return true;
+  for (size_t i = 0; i < rp__tools_count(state); i++)
+    if (rp__text_same(rp__json_raw(rp__tools_at(state, i).name), text)) return true;
+  for (size_t i = 0; i < pins->count; i++)
+    for (unsigned c = RP_PIN_LABEL; c <= RP_PIN_CONTENT; c++)
+      if (rp__text_has(rp__json_raw(rp__row_cell(pins->v[i], c)), text)) return true;
+  return false;
+}
+
+/*
+ * The hot topics as they are told, and the set that is compared with the topics of a start. That has all that the
+ * session was about: also what is told elsewhere, or stands in most sessions of the scope.
+ */
 static void write_topics(struct making *m)
 {
-  struct rp__str best[RP_TOPICS_SHOWN];
-  struct rp__topic topics[RP_TOPICS_SHOWN];
+  struct rp__topic_found best[RP_TOPICS_FOUND];
+  struct rp__topic topics[RP_TOPICS_FOUND];
   const struct rp__record_options *o = m->o;
   struct rp__jw w = RP_JW(&m->part[RP_PART_HOT_TOPICS]);
-  size_t found = rp__topics_best(m->state, best), n = RP_MIN(found, (size_t)RP_TOPICS_MAX);
+  size_t found = rp__topics_best(m->state, best), n = 0, n_set = RP_MIN(found, (size_t)RP_TOPICS_MAX);
   for (size_t i = 0; i < found; i++) {
-    uint64_t hash = rp__topic_hash(best[i].p, best[i].n, o->topic_key) & UINT32_MAX;
-    topics[i] = (struct rp__topic){.text = best[i].p,
-                                   .n = best[i].n,
-                                   .weight = 1.0 / (double)(i + 1),
-                                   .sessions = o->count ? o->count(o->ctx, hash) : 0};
+    uint64_t hash = rp__topic_hash(best[i].text, best[i].n, o->topic_key);
+    if (i < n_set) m->r->topics[i] = hash;
+    if (best[i].part || told_elsewhere(m->state, &best[i])) continue;
+    topics[n++] = (struct rp__topic){.text = best[i].text,
+                                     .n = best[i].n,
+                                     .weight = (double)best[i].weight,
+                                     .sessions = o->count ? o->count(o->ctx, hash & UINT32_MAX) : 0};
   }
-  rp__topic_rank(topics, found, o->sessions);
+  n = rp__topic_rank(topics, n, o->sessions);
+  n = RP_MIN(n, (size_t)RP_TOPICS_MAX);
   rp__jw_array(&w);
-  for (size_t i = 0; i < n; i++) {
-    rp__jw_strn(&w, topics[i].text, topics[i].n);
-    m->r->topics[i] = rp__topic_hash(topics[i].text, topics[i].n, o->topic_key);
-  }
+  for (size_t i = 0; i < n; i++) rp__jw_strn(&w, topics[i].text, topics[i].n);
   rp__jw_end_array(&w);
   m->r->n_topics = (int)n;
-  m->r->n_hashes = rp__topic_set(m->r->topics, n);
+  m->r->n_hashes = rp__topic_set(m->r->topics, n_set);
 }
 
 /* ---- trimming --------------------------------------------------------------------------- */

@@ -57,18 +57,19 @@ size_t rp__topic_set(uint64_t *hashes, size_t n)
 
 /* ---- ranking ---------------------------------------------------------------------- */
 
-void rp__topic_rank(struct rp__topic *topics, size_t n, int64_t total)
+size_t rp__topic_rank(struct rp__topic *topics, size_t n, int64_t total)
 {
   double all = total > 0 ? (double)total : 0;
+  size_t kept = 0;
   for (size_t i = 0; i < n; i++) {
-    double having = topics[i].sessions > 0 ? (double)topics[i].sessions : 0;
-    topics[i].weight *= log(1 + all / (1 + having));
-  }
-  /* By insertion: there are few, and it leaves ties in their order. */
-  for (size_t i = 1; i < n; i++) {
     struct rp__topic t = topics[i];
-    size_t k = i;
+    double having = t.sessions > 0 ? (double)t.sessions : 0;
+    if (total >= RP_TOPIC_SESSIONS && t.sessions > total / 2) continue;
+    t.weight *= log(1 + all / (1 + having));
+    /* By insertion: there are few, and it leaves ties in their order. */
+    size_t k = kept++;
     for (; k > 0 && topics[k - 1].weight < t.weight; k--) topics[k] = topics[k - 1];
     topics[k] = t;
   }
+  return kept;
 }

@@ -22,8 +22,12 @@ struct rp__topic {
   double weight;    /* from the facet; in: frequency, out: frequency × inverse frequency */
   int64_t sessions; /* in how many of the scope's recent sessions it is a topic */
 };
-/* Ranks by weight × log(1 + total/(1 + sessions)), ties in the order given; the first RP_TOPICS_MAX are the hot ones.
+/*
+ * Ranks by weight × log(1 + total/(1 + sessions)), ties in the order given. A topic of more than half of the sessions
+ * is a stop word of the scope, once there are RP_TOPIC_SESSIONS of them: it is left out. Returns how many are left; the
+ * first RP_TOPICS_MAX are the hot ones.
  */
-void rp__topic_rank(struct rp__topic *topics, size_t n, int64_t total);
+#define RP_TOPIC_SESSIONS 6
+size_t rp__topic_rank(struct rp__topic *topics, size_t n, int64_t total);
 
 #endif

@@ -65,6 +65,12 @@ static int each_in(struct rp__str text, bool path, rp__project_fn *fn, void *ctx
   return 0;
 }
 
+int rp__project_each_in(struct rp__str text, rp__project_fn *fn, void *ctx)
+{
+  size_t found;
+  return each_in(text, false, fn, ctx, &found);
+}
+
 int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
 {
   char room[RP_TEXT_HEAD];
@@ -88,7 +94,7 @@ int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
   }
   if (ev->kind == RP_KIND_TOOL) { /* paths anywhere in the input, so its JSON is read as one text */
     struct rp__json input = rp__json_get(ev->body, "input");
-    return input.n ? each_in((struct rp__str){input.p, input.n}, false, fn, ctx, &found) : 0;
+    return input.n ? rp__project_each_in((struct rp__str){input.p, input.n}, fn, ctx) : 0;
   }
   /* Doors name the folder of the scope beside what the user said. */
   if (ev->kind != RP_KIND_PROJECT && ev->kind != RP_KIND_MESSAGE) return 0;

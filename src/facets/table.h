@@ -42,9 +42,17 @@ struct rp__tool_call rp__tools_at(const struct rp__fold *f, size_t i);
 /* ---- topics (X-04) ---- */
 
 #define RP_TOPICS_SHOWN 20
+#define RP_TOPICS_FOUND 32
 
-/* The topics that weigh most, heaviest first; texts last until the fold changes. Returns how many, 0 of a NULL fold. */
-size_t rp__topics_best(const struct rp__fold *f, struct rp__str ret[RP_TOPICS_SHOWN]);
+struct rp__topic_found {
+  char text[48]; /* names like CollaborativeEditor keep their capitals */
+  size_t n;
+  uint64_t weight;
+  bool part; /* of another one, which tells the same and more: "ham" of "ham radio" */
+};
+
+/* The topics that tell most, heaviest first. Returns how many, 0 of a NULL fold. */
+size_t rp__topics_best(const struct rp__fold *f, struct rp__topic_found ret[RP_TOPICS_FOUND]);
 
 /* ---- approvals and questions (C-09) ---- */
 
@@ -60,5 +68,7 @@ typedef int rp__project_fn(void *ctx, struct rp__str name);
  * an activity and in the input of a tool, else the name of the activity's folder. Stops at the first failure.
  */
 int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx);
+/* The same for each /Projects/<name> in a text, such as the input of a tool. */
+int rp__project_each_in(struct rp__str text, rp__project_fn *fn, void *ctx);
 
 #endif

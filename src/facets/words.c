@@ -2,30 +2,33 @@
 /* Iterates over the words of texts. */
 #include "facets/words.h"
 
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "json/scan.h"
 #include "json/text.h"
 
 /* ---- texts -------------------------------------------------------------------------- */
 
-struct rp__str rp__text_head(struct rp__json string, char room[RP_TEXT_HEAD])
+struct rp__str rp__text_begin(struct rp__json string, size_t max, char room[RP_TEXT_HEAD])
 {
+  assert(max <= RP_TEXT_HEAD);
   if (string.type != RP_JSON_STRING || string.n < 2) return RP_STR("");
   const char *at = string.p + 1;
   size_t n = string.n - 2;
-  struct rp__str text = {at, RP_MIN(n, (size_t)RP_TEXT_HEAD)};
+  struct rp__str text = {at, RP_MIN(n, max)};
   if (memchr(at, '\\', text.n)) {
     /* Six bytes are the longest spelling of one. An escape is never torn. */
-    const char *end = at + RP_MIN(n, 6 * (size_t)RP_TEXT_HEAD);
+    const char *end = at + RP_MIN(n, 6 * max);
     text = (struct rp__str){room, 0};
-    while (at < end && text.n + 4 <= RP_TEXT_HEAD) {
+    while (at < end && text.n + 4 <= max) {
       const char *stop = memchr(at, '\\', (size_t)(end - at));
       size_t plain = (size_t)((stop ? stop : end) - at);
-      plain = RP_MIN(plain, RP_TEXT_HEAD - text.n);
+      plain = RP_MIN(plain, max - text.n);
       memcpy(room + text.n, at, plain);
       text.n += plain;
       at += plain;
-      if (at == stop && text.n + 4 <= RP_TEXT_HEAD) text.n += rp__json_unescape(&at, end, room + text.n);
+      if (at == stop && text.n + 4 <= max) text.n += rp__json_unescape(&at, end, room + text.n);
     }
   }
   if (text.n < n) text.n = rp__text_clip(text.p, text.n);
@@ -37,16 +40,18 @@ void rp__texts_begin(struct rp__texts *t, struct rp__json body)
   static const char *const names[] = {"role", "thought", "content"};
   struct rp__json member[RP_ARRAY_SIZE(names)];
   rp__json_members(body, names, RP_ARRAY_SIZE(names), member);
-  bool speaks = rp__json_eq(member[0], "user") || rp__json_eq(member[0], "assistant");
+  t->user = rp__json_eq(member[0], "user");
+  bool speaks = t->user || rp__json_eq(member[0], "assistant");
   t->content = speaks && member[1].type != RP_JSON_TRUE ? member[2] : (struct rp__json){0};
   t->it = (struct rp__json_iter){0};
   t->seen = 0;
+  t->max = RP_TEXT_HEAD;
 }
 
 bool rp__texts_next(struct rp__texts *t, struct rp__str *ret)
 {
   struct rp__json string = {0}, block;
-  if (t->seen >= RP_TEXT_HEAD) return false;
+  if (t->seen >= t->max) return false;
   if (t->content.type == RP_JSON_STRING) {
     string = t->content;
     t->content = (struct rp__json){0};
@@ -55,9 +60,7 @@ bool rp__texts_next(struct rp__texts *t, struct rp__str *ret)
     if (t->content.type != RP_JSON_ARRAY || !rp__json_next(t->content, &t->it, NULL, &block)) return false;
     string = rp__json_get(block, "text");
   }
-  *ret = rp__text_head(string, t->room);
-  size_t left = RP_TEXT_HEAD - t->seen;
-  if (ret->n > left) ret->n = rp__text_clip(ret->p, left);
+  *ret = rp__text_begin(string, t->max - t->seen, t->room);
   t->seen += ret->n + 1; /* so that empty blocks come to an end too */
   return true;
 }
@@ -70,104 +73,31 @@ bool rp__text_same(struct rp__str a, struct rp__str b)
   return true;
 }
 
-/* ---- stop words ----------------------------------------------------------------------- */
+/* ---- words that are no topics ----------------------------------------------------------- */
 
-#define STOP_MAX 9
-#define AT(letter) [letter - 'a']
-
-/* By their length and first letter, frequent ones first. */
-static const char *const stops[STOP_MAX + 1][26] = {
-    [3] = {AT('a') = "and are all any ago add ask",
-           AT('b') = "but bit",
-           AT('c') = "can",
-           AT('d') = "did don due",
-           AT('e') = "end etc",
-           AT('f') = "for few",
-           AT('g') = "get got",
-           AT('h') = "has had how him his her",
-           AT('i') = "its isn",
-           AT('l') = "let lot",
-           AT('m') = "may",
-           AT('n') = "not now new nor non",
-           AT('o') = "our out one off own old",
-           AT('p') = "put per",
-           AT('r') = "run",
-           AT('s') = "she see say set",
-           AT('t') = "the too two try",
-           AT('u') = "use",
-           AT('v') = "via",
-           AT('w') = "was who why way www",
-           AT('y') = "you yes yet"},
-    [4] = {AT('a') = "also away able",
-           AT('b') = "been both back best",
-           AT('c') = "come call",
-           AT('d') = "does done down dont didn",
-           AT('e') = "each else even ever",
-           AT('f') = "from fine feel full find",
-           AT('g') = "good give gets goes gave",
-           AT('h') = "have here hers help http home",
-           AT('i') = "into",
-           AT('j') = "just",
-           AT('k') = "know keep kind",
-           AT('l') = "like lets look last less left long",
-           AT('m') = "more most much make made must many mean move",
-           AT('n') = "need next note near name none",
-           AT('o') = "over only once okay ours onto ones",
-           AT('p') = "part",
-           AT('s') = "some same such said sure says show soon step seem",
-           AT('t') = "that this they then them than take time tell",
-           AT('u') = "used upon uses",
-           AT('v') = "very",
-           AT('w') = "with will what when were want well work went",
-           AT('y') = "your"},
-    [5] = {AT('a') = "about after again above among",
-           AT('b') = "being below begin",
-           AT('c') = "could check comes clear",
-           AT('d') = "doing doesn",
-           AT('e') = "every",
-           AT('f') = "first found",
-           AT('g') = "going given great",
-           AT('h') = "hello https",
-           AT('k') = "known",
-           AT('l') = "looks later least",
-           AT('m') = "might means makes maybe",
-           AT('n') = "never needs",
-           AT('o') = "other often",
-           AT('p') = "place point",
-           AT('q') = "quite",
-           AT('r') = "right ready",
-           AT('s') = "still seems since small sorry start stuff",
-           AT('t') = "there their these those thing think thank today",
-           AT('u') = "using under until users",
-           AT('w') = "would which where while works wants",
-           AT('y') = "yours"},
-    [6] = {AT('a') = "always around across", AT('b') = "before better behind beyond", AT('c') = "cannot called change",
-           AT('d') = "during", AT('e') = "either enough", AT('h') = "having", AT('i') = "itself inside indeed",
-           AT('l') = "little likely", AT('m') = "making myself", AT('o') = "others", AT('p') = "please",
-           AT('r') = "really rather", AT('s') = "should", AT('t') = "things thanks", AT('u') = "unless",
-           AT('w') = "within"},
-    [7] = {AT('a') = "another already against", AT('b') = "because between", AT('c') = "current certain",
-           AT('e') = "exactly example", AT('f') = "further", AT('h') = "himself herself however", AT('i') = "instead",
-           AT('n') = "nothing", AT('p') = "perhaps", AT('q') = "quickly", AT('s') = "several", AT('t') = "through",
-           AT('u') = "usually", AT('v') = "various", AT('w') = "without whether working"},
-    [8] = {AT('a') = "actually", AT('p') = "possible projects probably", AT('r') = "redacted", AT('y') = "yourself"},
-    [9] = {AT('d') = "different", AT('f') = "following", AT('i') = "important", AT('o') = "ourselves",
-           AT('s') = "something", AT('y') = "yesterday"},
+struct listed {
+  uint16_t at; /* of the text, in steps of eight bytes */
+  uint8_t n;   /* 0: nothing here */
+  uint8_t as;  /* enum rp__word_listed */
 };
-#undef AT
+#include "words-table.h"
 
-static bool is_stop(const struct rp__word *w)
+/* `text` has zeroes up to the next multiple of eight behind its end, as the table's words have. */
+static enum rp__word_listed listed_as(const char *text, size_t n, uint32_t hash)
 {
-  if (w->n > STOP_MAX || w->text[0] < 'a' || w->text[0] > 'z') return false;
-  const char *at = stops[w->n][w->text[0] - 'a'];
-  for (; at; at = at[w->n] ? at + w->n + 1 : NULL)
-    if (at[1] == w->text[1] && at[2] == w->text[2] && memcmp(at, w->text, w->n) == 0) return true;
-  return false;
+  for (uint32_t place = hash % LISTED_PLACES; listed[place].n; place = (place + 1) % LISTED_PLACES)
+    if (listed[place].n == n && rp__word_same(listed_text + listed[place].at * (size_t)8, text, n))
+      return (enum rp__word_listed)listed[place].as;
+  return RP_WORD_UNLISTED;
 }
 
 /* ---- words ------------------------------------------------------------------------------ */
 
 /* What a byte says of the word it is in. */
+#define EXTENSION_MAX 5     /* bytes behind the last dot of a file's name */
+#define HAN_WORD_MAX 18     /* bytes: six characters; a longer run has several words */
+#define KATAKANA_WORD_MIN 9 /* bytes: three characters */
+
 enum { LETTER = 1, BEYOND_HEX = 2, DIGIT = 4, JOINER = 8, BEYOND_ASCII = 16, TOO_LONG = 32 };
 static const uint8_t made_of[256] = {
     ['0' ... '9'] = DIGIT,  ['a' ... 'f'] = LETTER,
@@ -226,10 +156,40 @@ bool rp__text_bound(struct rp__str text, size_t at)
   return at >= text.n || !rp__text_in_word(text, at) || rp__text_begins_word(text, at);
 }
 
+/* Scripts that put no spaces between words; a run has letters of one of them, or of all others. */
+enum script { NO_SCRIPT, SPACED, HAN, KATAKANA, HIRAGANA };
+
+static enum script script_of(uint32_t u)
+{
+  if (u < 0x2e80) return SPACED;
+  if (u >= 0x3041 && u <= 0x309f) return HIRAGANA;
+  if ((u >= 0x30a0 && u <= 0x30ff) || (u >= 0xff66 && u <= 0xff9f)) return KATAKANA;
+  bool han = (u >= 0x3400 && u <= 0x9fff) || (u >= 0xf900 && u <= 0xfaff) || u >= 0x20000;
+  return han || (u >= 0x2e80 && u <= 0x3007) ? HAN : SPACED;
+}
+
+/* Whether a letter of Hiragana or Katakana begins there. */
+static bool is_kana(const char *at, const char *end)
+{
+  return end - at >= 3 && (uint8_t)at[0] == 0xe3 && (uint8_t)at[1] >= 0x81 && (uint8_t)at[1] <= 0x83;
+}
+
+bool rp__text_has(struct rp__str text, struct rp__str name)
+{
+  char lower[RP_WORD_MAX];
+  if (name.n > sizeof lower) return false;
+  for (size_t i = 0; i < name.n; i++) lower[i] = rp__ascii_lower(name.p[i]);
+  struct rp__str small = {lower, name.n};
+  for (size_t at = 0; at + name.n <= text.n; at++)
+    if (rp__text_bound(text, at) && rp__text_begins(text, at, small) && rp__text_bound(text, at + name.n)) return true;
+  return false;
+}
+
 /* A run of word bytes. */
 struct run {
   size_t n, chars;
   unsigned made;
+  enum script script;
 };
 
 /* A character beyond ASCII; false when it is no letter, and the run ends before it. */
@@ -239,6 +199,9 @@ static bool run_beyond(struct run *r, struct rp__words *in, struct rp__word *w)
   if (n < 2) return false;
   uint32_t u = rp__utf8_value(in->at, n);
   if (is_symbol(u)) return false;
+  enum script script = script_of(u);
+  if (r->script && r->script != script) return false;
+  r->script = script;
   if (r->n + n > RP_WORD_MAX) r->made |= TOO_LONG;
   r->made |= LETTER | BEYOND_HEX;
   r->chars += u >= 0x2e80 ? 2 : 1; /* two of these characters say as much as a word */
@@ -269,14 +232,32 @@ static bool skip_apostrophe(struct rp__words *in)
   return n == 1 && (*p | 0x20) == 's';
 }
 
+/*
+ * Whether the dot before the rest joins two parts of one name, as in fly.toml: behind it is what may end a file's name.
+ * A sentence that begins directly behind a dot begins with a capital.
+ */
+static bool joins_name(const struct rp__words *in)
+{
+  const char *p = in->at + 1, *end = in->end;
+  size_t n = 0, lower = 0;
+  for (; p + n < end && n <= EXTENSION_MAX && rp__is_alnum(p[n]); n++) lower += rp__is_lower(p[n]) != 0;
+  if (n == 0 || n > EXTENSION_MAX || rp__is_digit(*p) || !rp__is_alnum(in->at[-1])) return false;
+  if (p + n < end && (made_of[(unsigned char)p[n]] & (JOINER | BEYOND_ASCII))) return false;
+  return !(rp__is_upper(*p) && lower);
+}
+
 /* Reads any run of word bytes; whether it may be a word. Not inline, so that the usual path stays short. */
 static __attribute__((noinline)) bool run_word(struct rp__words *in, struct rp__word *w)
 {
   struct run r = {0};
+  const char *from = in->at;
   for (; in->at < in->end; in->at++) {
     unsigned is = made_of[(unsigned char)*in->at];
     while (is == BEYOND_ASCII && run_beyond(&r, in, w)) is = in->at < in->end ? made_of[(unsigned char)*in->at] : 0;
-    if (is == 0 || is == BEYOND_ASCII) break;
+    bool dot = *in->at == '.' && in->names && r.n && r.script <= SPACED && joins_name(in);
+    if ((is == 0 && !dot) || is == BEYOND_ASCII || r.script > SPACED) break;
+    r.script = SPACED;
+    w->dotted = w->dotted || dot;
     if (r.n == RP_WORD_MAX) r.made |= TOO_LONG;
     r.made |= is;
     r.chars++;
@@ -290,7 +271,15 @@ static __attribute__((noinline)) bool run_word(struct rp__words *in, struct rp__
   if (lead) memmove(w->text, w->text + lead, n - lead);
   r.chars -= r.n - (n - lead);
   w->n = r.n = n - lead;
+  w->raw = from + lead;
   memset(w->text + w->n, 0, 16);
+  if (r.script > SPACED) {
+    /* Without a dictionary only Japanese shows where a word ends: Han and Katakana stand between Hiragana. */
+    bool beside = is_kana(in->at, in->end) || (from - in->from >= 3 && is_kana(from - 3, from));
+    w->scrap = r.script == HAN ? !beside || r.n > HAN_WORD_MAX : r.n < KATAKANA_WORD_MIN;
+    w->joined = true;
+    if (r.script == HIRAGANA) return false;
+  }
   bool hash = (r.made & DIGIT) && !(r.made & BEYOND_HEX) && r.n >= 12;
   return !hash && r.chars >= (r.made & DIGIT ? 2 : 3);
 }
@@ -311,7 +300,8 @@ static bool run_letters(struct rp__words *in, struct rp__word *w)
     uint64_t letters = htole64(n == 8 ? lower : lower & ~(UINT64_MAX << 8 * n));
     memcpy(w->text + (p - from), &letters, sizeof letters);
   }
-  if (p == end || made_of[(unsigned char)*p] != 0 || *p == '\'') return false;
+  if (p == end || made_of[(unsigned char)*p] != 0 || *p == '\'' || (*p == '.' && in->names)) return false;
+  w->raw = from;
   w->n = (size_t)(p - from);
   memset(w->text + w->n, 0, 16);
   in->at = p;
@@ -338,14 +328,40 @@ static bool skip_between(struct rp__words *in)
   return at == behind_space;
 }
 
+/* Where names are read, addresses, the folders of a path and tags of markup are passed over. */
+static bool is_passed(struct rp__words *in, const struct rp__word *w)
+{
+  char before = w->raw > in->from ? w->raw[-1] : ' ', behind = in->at < in->end ? *in->at : ' ';
+  if (behind == ':' && in->end - in->at > 3 && memcmp(in->at, "://", 3) == 0) {
+    while (in->at < in->end && (unsigned char)*in->at > ' ' && (signed char)*in->at > 0) in->at++;
+    return true;
+  }
+  bool path = before == '/' || before == '\\' || before == '~';
+  if (before == '/' && w->raw - in->from >= 2 && w->raw[-2] == '<') return true;
+  return before == '<' || (path && (behind == '/' || behind == '\\'));
+}
+
 bool rp__words_next(struct rp__words *in, struct rp__word *ret)
 {
   for (;;) {
     bool space = skip_between(in), joined = in->joined;
     if (in->at >= in->end) return false;
+    ret->dotted = ret->scrap = ret->joined = false;
     bool word = run_letters(in, ret) ? ret->n >= 3 : run_word(in, ret);
-    in->joined = word && !is_stop(ret);
-    ret->follows = joined && space;
-    if (in->joined) return true;
+    if (word && in->names && is_passed(in, ret)) word = false;
+    in->joined = false;
+    if (!word) continue;
+    ret->hash = rp__word_hash(ret->text, ret->n);
+    ret->listed = listed_as(ret->text, ret->n, ret->hash);
+    if (ret->listed == RP_WORD_STOP) continue;
+    if (ret->dotted && !ret->listed) {
+      char stem[RP_WORD_MAX + 16] = {0};
+      size_t n = strcspn(ret->text, ".");
+      memcpy(stem, ret->text, n);
+      ret->listed = listed_as(stem, n, rp__word_hash(stem, n)) ? RP_WORD_GENERAL : RP_WORD_UNLISTED;
+    }
+    in->joined = !ret->joined;
+    ret->follows = joined && space && !ret->joined;
+    return true;
   }
 }

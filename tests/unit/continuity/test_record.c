@@ -38,7 +38,7 @@ static void every_part_is_there(void **state)
   assert_string_equal(r.json[RP_PART_WORKING_MEMORY],
                       "[{\"label\":\"a\",\"content\":\"b\",\"importance\":\"high\","
                       "\"pinned_at\":\"2026-01-01T00:00:00.000Z\",\"inherited_from\":null,\"inherited_end\":null}]");
-  assert_string_equal(r.json[RP_PART_HOT_TOPICS], "[\"ham radio\",\"Antenna\"]");
+  assert_string_equal(r.json[RP_PART_HOT_TOPICS], "[\"ham radio\",\"antenna\"]");
   assert_string_equal(r.json[RP_PART_PROJECTS], "[\"reprise\"]");
   assert_string_equal(r.json[RP_PART_TASKS],
                       "[{\"task_id\":\"t1\",\"title\":\"x\",\"stage\":\"build\",\"flagged_incomplete\":false,"
@@ -110,6 +110,31 @@ static void topics_are_ranked(void **state)
   assert_null(strstr(r.json[RP_PART_HOT_TOPICS], "topic18\",\"topic19\",\"topic20"));
   assert_int_equal(r.n_topics, RP_TOPICS_MAX);
   assert_int_equal(rp__json_count(json(r.json[RP_PART_HOT_TOPICS])), RP_TOPICS_MAX);
+}
+
+static int64_t in_four_of_six(void *ctx, uint64_t hash)
+{
+  (void)ctx;
+  return hash == (rp__topic_hash("cuetrace", 8, NULL) & UINT32_MAX) ? 4 : 0;
+}
+
+/* X-04, X-05: what is told elsewhere, or stands in most sessions of the scope, is not told, but a start may be about
+ * it. */
+static void topics_that_tell_nothing_new_are_compared_only(void **state)
+{
+  (void)state;
+  RP_CLEANUP(rp__record_done) struct rp__record_parts few = {0}, many = {0};
+  struct rp__record_options o = {.count = in_four_of_six, .sessions = RP_TOPIC_SESSIONS - 1};
+  static const char doc[] = "{\"topics\":[\"cuetrace\",\"beacon\",\"bash\",\"wrench\",\"heatmap\"],"
+                            "\"pins\":[{\"label\":\"radio\",\"content\":\"the Beacon blinks\"}],"
+                            "\"tools\":[{\"call_id\":\"1\",\"name\":\"Wrench\",\"status\":\"done\"}]}";
+  build(doc, &o, &few);
+  assert_string_equal(few.json[RP_PART_HOT_TOPICS], "[\"heatmap\",\"cuetrace\"]");
+  o.sessions = RP_TOPIC_SESSIONS;
+  build(doc, &o, &many);
+  assert_string_equal(many.json[RP_PART_HOT_TOPICS], "[\"heatmap\"]");
+  assert_int_equal(many.n_topics, 1);
+  assert_int_equal(many.n_hashes, 5);
 }
 
 /* ---- trimming ---- */
@@ -215,6 +240,7 @@ int main(void)
       cmocka_unit_test(what_went_is_kept),
       cmocka_unit_test(an_empty_session_has_an_empty_record),
       cmocka_unit_test(topics_are_ranked),
+      cmocka_unit_test(topics_that_tell_nothing_new_are_compared_only),
       cmocka_unit_test(the_order_of_trimming),
       cmocka_unit_test(the_oldest_go_first),
       cmocka_unit_test(tasks_are_never_trimmed),

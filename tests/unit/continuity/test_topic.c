@@ -54,23 +54,36 @@ static void sets_are_sorted_without_repeats(void **state)
   assert_int_equal(rp__topic_set(v, 0), 0);
 }
 
-/* what every session has ranks behind what is rare */
+/* */
 static void rare_topics_rank_first(void **state)
 {
   (void)state;
-  struct rp__topic t[] = {{"common", 6, 1.0, 100}, {"rare", 4, .9, 0}, {"other", 5, .9, 0}, {"scarce", 6, .5, 10}};
-  rp__topic_rank(t, 4, 100);
+  struct rp__topic t[] = {{"frequent", 8, 1.0, 50}, {"rare", 4, .9, 0}, {"other", 5, .9, 0}, {"scarce", 6, .5, 10}};
+  assert_int_equal(rp__topic_rank(t, 4, 100), 4);
   assert_string_equal(t[0].text, "rare");
   assert_string_equal(t[1].text, "other");
   assert_string_equal(t[2].text, "scarce");
-  assert_string_equal(t[3].text, "common");
+  assert_string_equal(t[3].text, "frequent");
+}
+
+/* a word of more than half of the sessions is a stop word of the scope, once there are enough of them */
+static void what_most_sessions_have_is_no_topic(void **state)
+{
+  (void)state;
+  struct rp__topic half[] = {{"cuetrace", 8, 9, 3}, {"heatmap", 7, 1, 0}};
+  struct rp__topic most[] = {{"cuetrace", 8, 9, 4}, {"heatmap", 7, 1, 0}};
+  struct rp__topic young[] = {{"cuetrace", 8, 9, 5}, {"heatmap", 7, 1, 0}};
+  assert_int_equal(rp__topic_rank(half, 2, 6), 2);
+  assert_int_equal(rp__topic_rank(most, 2, 6), 1);
+  assert_string_equal(most[0].text, "heatmap");
+  assert_int_equal(rp__topic_rank(young, 2, 5), 2);
 }
 
 static void without_a_past_the_order_stays(void **state)
 {
   (void)state;
   struct rp__topic t[] = {{"a", 1, .1, 0}, {"b", 1, 1, 0}, {"c", 1, .5, 0}};
-  rp__topic_rank(t, 3, 0);
+  assert_int_equal(rp__topic_rank(t, 3, 0), 3);
   assert_string_equal(t[0].text, "a");
   assert_string_equal(t[2].text, "c");
 }
@@ -78,9 +91,13 @@ static void without_a_past_the_order_stays(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(case_does_not_count),      cmocka_unit_test(long_topics_are_hashed_whole),
-      cmocka_unit_test(a_key_changes_every_hash), cmocka_unit_test(sets_are_sorted_without_repeats),
-      cmocka_unit_test(rare_topics_rank_first),   cmocka_unit_test(without_a_past_the_order_stays),
+      cmocka_unit_test(case_does_not_count),
+      cmocka_unit_test(long_topics_are_hashed_whole),
+      cmocka_unit_test(a_key_changes_every_hash),
+      cmocka_unit_test(sets_are_sorted_without_repeats),
+      cmocka_unit_test(rare_topics_rank_first),
+      cmocka_unit_test(without_a_past_the_order_stays),
+      cmocka_unit_test(what_most_sessions_have_is_no_topic),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

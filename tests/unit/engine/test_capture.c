@@ -53,8 +53,8 @@ static void assert_holds(const char *what, const char *text, const char *word)
 /* Row and mirror say the same, and all of it. */
 static void assert_full(struct rig *r, const char *id, bool crashed)
 {
-  static const char *const words[] = {"ft991a listens", "antenna",    "lbf-ham-radio", "Ham radio bridge",
-                                      "\"m1\"",         "seen again", "sops/radio.md"};
+  static const char *const words[] = {"ft991a listens", "lbf-ham-radio", "lbf-ham-radio", "Ham radio bridge",
+                                      "\"m1\"",         "seen again",    "sops/radio.md"};
   char *mirror = mirror_of(r, id);
   assert_holds("mirror", mirror, id);
   for (size_t i = 0; i < RP_ARRAY_SIZE(parts); i++) {
@@ -66,6 +66,7 @@ static void assert_full(struct rig *r, const char *id, bool crashed)
   }
   assert_string_equal(rig_get(mirror, "crash_recovered"), crashed ? "true" : "false");
   assert_string_equal(rig_get(mirror, "schema_version"), "1");
+  assert_column(r, id, "hot_topics", "[\"lbf-ham-radio\"]"); /* not the words of a pin, which is told anyway */
   assert_column(r, id, "crash_recovered", crashed ? "1" : "0");
   assert_column(r, id, "schema_version", "1");
   assert_column(r, id, "channel", "cli");
