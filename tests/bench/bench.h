@@ -86,6 +86,7 @@ void section_rivals(const struct bench *b);
 void section_resume(const struct bench *b);
 void section_throttle(const struct bench *b);
 void section_cost(const struct bench *b);
+void section_fold(const struct bench *b);
 void section_plan(const struct bench *b);
 void section_recall(const struct bench *b);
 void section_start(const struct bench *b);

@@ -14,11 +14,12 @@ static const struct {
   const char *name;
   void (*run)(const struct bench *b);
 } sections[] = {
-    {"append", section_append},   {"group", section_group},       {"rivals", section_rivals},
-    {"resume", section_resume},   {"throttle", section_throttle}, {"cost", section_cost},
-    {"plan", section_plan},       {"recall", section_recall},     {"start-brief", section_start},
-    {"capture", section_capture}, {"limits", section_limits},     {"redact", section_redact},
-    {"serve", section_serve},     {"hook", section_hook},         {"acp", section_acp},
+    {"append", section_append},     {"group", section_group},       {"rivals", section_rivals},
+    {"resume", section_resume},     {"throttle", section_throttle}, {"cost", section_cost},
+    {"fold", section_fold},         {"plan", section_plan},         {"recall", section_recall},
+    {"start-brief", section_start}, {"capture", section_capture},   {"limits", section_limits},
+    {"redact", section_redact},     {"serve", section_serve},       {"hook", section_hook},
+    {"acp", section_acp},
 };
 
 static const struct {
