@@ -155,9 +155,10 @@ static const char *const ends[RP_ENDS] = {
 };
 
 /* What came of the request p; `l` is the request that says so, p itself or a go-on behind it. */
-static void tell_end(const struct rp__digest *g, size_t p, size_t l, const struct told *last, bool unclean,
+static void tell_end(const struct rp__brief_session *s, size_t p, size_t l, const struct told *last, bool crashed,
                      struct rp__draft *d)
 {
+  const struct rp__digest *g = s->digest;
   struct rp__buf *out;
   bool quoted = l != p && last->r.go_on;
   if (quoted && last->r.end != RP_END_ANSWERED && l > 0) {
@@ -173,16 +174,21 @@ static void tell_end(const struct rp__digest *g, size_t p, size_t l, const struc
     else
       rp__draft_cancel(d);
   }
+  bool doubtful = last->r.end == RP_END_TOOL && crashed; /* the section on unknown outcomes tells that call */
+  bool says = last->r.answer.n > 0;
+  if (doubtful && !says) return;
   out = rp__draft_item(d);
-  rp__buf_str(out, ends[last->r.end]);
-  if (last->r.end == RP_END_TOOL && g->calls.count) {
+  if (last->r.end == RP_END_TOOL && s->lives)
+    rp__buf_str(out, "IT IS AT");
+  else
+    rp__buf_str(out, ends[doubtful ? RP_END_CUT_OFF : last->r.end]);
+  if (!doubtful && last->r.end == RP_END_TOOL && g->calls.count) {
     const struct rp__row *call = g->calls.v[g->calls.count - 1];
     rp__buf_str(out, ": ");
     add_text(out, rp__row_cell(call, RP_CALL_WHAT), BEFORE_WIDTH, true);
     /* Where the run ended as it should, a tool that ran would have told its outcome. */
-    if (!unclean && !(call->flags & RP_CALL_DOUBT)) rp__buf_str(out, " (declined or interrupted)");
+    if (!s->lives && !(call->flags & RP_CALL_DOUBT)) rp__buf_str(out, " (declined or interrupted)");
   }
-  bool says = last->r.answer.n > 0;
   if (says) rp__buf_str(out, last->r.end == RP_END_ANSWERED ? ": " : "; said last: ");
   if (says) add_str(out, last->r.answer, last->r.end == RP_END_ANSWERED ? ANSWER_WIDTH : ANSWER_WIDTH / 2);
   rp__draft_why(d, "how the last request ended: %s", rp__request_end_words[last->r.end]);
@@ -243,7 +249,8 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
     rp__buf_str(out, "); ");
   }
   rp__buf_str(out, last.r.end == RP_END_ANSWERED ? "LAST REQUEST" : s->lives ? "UNDER WAY" : "NOT FINISHED");
-  bool crashed = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
+  bool unclean = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
+  bool crashed = s->crashed || (in->resumed && unclean);
   if (!in->resumed) {
     rp__buf_str(out, " (");
     rp__ago_words(in->now_ms, s->end_ms, out);
@@ -253,7 +260,7 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
   /* After a crash the request is told whole: the agent may have to take it up. */
   add_text(out, asked.r.text, crashed ? RP_MIN((size_t)RP_DIGEST_WHOLE, in->max_bytes * 2 / 5) : REQUEST_WIDTH, true);
   rp__draft_why(d, "the last request of session %s", s->session_id);
-  tell_end(g, p, l, &last, crashed || s->lives, d);
+  tell_end(s, p, l, &last, crashed, d);
 
   if (is_answered(&last) && l + 1 == rp__digest_count(g)) tell_points(g, d);
   rp__draft_section(d, RP_SEC_BEFORE, "earlier requests of the same session, newest first");
@@ -429,9 +436,10 @@ void rp__brief_todos(const struct rp__brief_input *in, struct rp__draft *d)
 {
   const struct rp__brief_session *last = speaker(in), *s = last;
   if (!s) return;
-  /* A session in another matter makes no list; the one before is still open then. */
-  for (size_t i = 0; i < in->n_sessions && s->digest->todos.count == 0; i++)
-    if ((double)(last->end_ms - in->sessions[i].end_ms) <= OLDER_DAYS * DAY_MS) s = &in->sessions[i];
+  /* A short session in another matter makes no list; the one before is still open then. Older ones may be done. */
+  if (s->digest->todos.count == 0 && in->n_sessions > 1 &&
+      (double)(last->end_ms - in->sessions[1].end_ms) <= OLDER_DAYS * DAY_MS)
+    s = &in->sessions[1];
   rp__draft_section(d, RP_SEC_TODOS, "items of the agent's own list that are not done, of session %s", s->session_id);
   for (size_t i = 0; i < s->digest->todos.count && i < TODOS_MAX; i++) {
     struct rp__buf *out = rp__draft_item(d);

@@ -62,6 +62,6 @@ dev soak nonsense
 says 'threads wal stranger'
 dev
 says 'split-secrets'
-says 'redact router'
+says 'mcp pack redact'
 ((failures == 0)) || exit 1
 echo 'what is missing, how far it is and what there is: told'

@@ -268,9 +268,17 @@ static struct rp__str commit_subject(struct rp__str command)
 {
   static const char heredoc[] = "<<";
   const char *at = memmem(command.p, command.n, "git commit", 10), *end = command.p + command.n;
-  if (at) at = memmem(at, (size_t)(end - at), " -m", 3);
+  /* The option stands alone or behind others: -m, -am, --message. */
+  while (at && (at = memmem(at, (size_t)(end - at), " -", 2))) {
+    at += 2;
+    size_t n = 0;
+    bool whole = at < end && *at == '-';
+    while (at + n < end && (rp__is_alnum(at[n]) || at[n] == '-')) n++;
+    bool message = whole ? n == 8 && memcmp(at, "-message", n) == 0 : n && at[n - 1] == 'm';
+    at += n;
+    if (message) break;
+  }
   if (!at) return (struct rp__str){0};
-  at += 3;
   while (at < end && (*at == ' ' || *at == '=')) at++;
   char quote = at < end && (*at == '"' || *at == '\'') ? *at++ : ' ';
   if (end - at > 2 && memcmp(at, "$(", 2) == 0) {

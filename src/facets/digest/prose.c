@@ -17,7 +17,7 @@
 #define ITEMS 4          /* points of a list that are told */
 #define ITEM_WIDTH 80
 #define FIRST_MIN 12    /* bytes of a sentence that says something */
-#define SHORT_WIDTH 90  /* of an answer to which more is added */
+#define SHORT_WIDTH 130 /* of an answer to which more is added */
 #define REFERS_WIDTH 50 /* of a question that refers to what stands before it */
 #define ERROR_LINE 400  /* bytes of a line in which errors are looked for */
 #define FILLER_MAX 64
@@ -337,7 +337,10 @@ bool rp__sentences_next(struct rp__sentences *s, struct rp__str *ret)
 /* Without the stamps and counters before it. */
 static struct rp__str trim_stamp(struct rp__str s)
 {
-  while (s.n && (rp__is_digit(s.p[0]) || rp__is_in(s.p[0], ":. |[]-/"))) s.p++, s.n--;
+  for (char before = ' '; s.n; before = *s.p, s.p++, s.n--) {
+    bool in_date = rp__is_digit(before) && rp__is_in(s.p[0], "-/");
+    if (!rp__is_digit(s.p[0]) && !rp__is_in(s.p[0], ":. |[]") && !in_date) break;
+  }
   if (begins(s, "AM: ") || begins(s, "PM: ")) s.p += 4, s.n -= 4;
   return s;
 }
@@ -349,7 +352,8 @@ static bool has_error(rp__cues more, struct rp__str line)
   if (line.n > ERROR_LINE) line.n = rp__text_clip(line.p, ERROR_LINE);
   rp__cues_lower(line, &lower);
   struct rp__str s = {room, lower.n};
-  return rp__cues_in(more, RP_CUE_ERRORS, s) && !rp__cues_in(more, RP_CUE_NOISE, s);
+  bool named = memmem(line.p, line.n, "Error: ", 7) || memmem(line.p, line.n, "Exception: ", 11);
+  return (named || rp__cues_in(more, RP_CUE_ERRORS, s)) && !rp__cues_in(more, RP_CUE_NOISE, s);
 }
 
 void rp__prose_error(rp__cues more, struct rp__str text, size_t max, struct rp__buf *out)
@@ -397,6 +401,14 @@ static bool is_field(struct rp__str line)
          !memchr(colon + 2, ' ', line.n - key - 2);
 }
 
+/* The marks below a line of source. */
+static bool is_carets(struct rp__str line)
+{
+  size_t i = 0;
+  while (i < line.n && rp__is_in(line.p[i], "^~ ")) i++;
+  return line.n && i == line.n;
+}
+
 /* Without the frames of a stack that stand in one line with their error: " at name (file:1:2)". */
 static void add_without_frames(struct rp__str line, struct rp__buf *out)
 {
@@ -421,8 +433,12 @@ void rp__prose_request(rp__cues more, struct rp__str prompt, struct rp__buf *out
   if (tells_plan(prompt, out)) return;
   rp__prose_plain(prompt, &plain);
   struct rp__str rest = {plain.p ? plain.p : "", plain.n}, first = {0}, above = {0};
+  bool framed = false; /* a frame of a Python stack stands above, whose source is indented more */
   while (rest.n) {
-    struct rp__str line = trim(next_line(&rest));
+    struct rp__str raw = next_line(&rest), line = trim(raw);
+    bool source = framed && begins(raw, "    ");
+    framed = source || begins(line, "File \"");
+    if (source || is_carets(line)) continue;
     bool again = line.n == above.n && line.n && memcmp(line.p, above.p, line.n) == 0;
     if (line.n == 0 || again) continue;
     above = line;
@@ -512,11 +528,12 @@ void rp__prose_answer(rp__cues more, struct rp__str answer, size_t max, struct r
   RP_AUTOBUF struct rp__buf plain = RP_BUF(TEXT_MAX), told = RP_BUF(TEXT_MAX);
   rp__prose_plain(answer, &plain);
   struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
-  struct rp__str s, any = {0}, last = {0}, before = {0}, question = {0};
+  struct rp__str s, any = {0}, start = {0}, last = {0}, before = {0}, question = {0};
   bool listed = false; /* the points of a list are told, and come as sentences again */
   while (rp__sentences_next(&all, &s)) {
     bool asks = rp__is_question(s);
     if (!any.n) any = s;
+    if (!start.n && (asks || !is_filler(more, s))) start = s;
     /* A first sentence that is short has the next ones beside it. */
     bool shorter = !listed && rp__prose_width((struct rp__str){told.p, told.n}) < SHORT_WIDTH;
     if (!asks && shorter && tells_something(more, s)) {

@@ -132,6 +132,31 @@ static void an_open_session_with_the_newest_work_speaks_in_full(void **state)
   TOLD("ANOTHER SESSION IS OPEN (began yesterday): move the queue to its own thread → src/queue.c");
 }
 
+/* A tool in doubt is told once; what an open session is at is no doubt */
+static void a_tool_is_told_once(void **state)
+{
+  (void)state;
+  OUT;
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  const char *const *events =
+      EVENTS(USER("release version 0.4"), TOOL("c1", "Bash", "running", "{\"command\":\"git push origin main\"}"));
+  AUTOCAST c = {0};
+  cast_add(&c, &(struct life){"s", 30, 18, false, events});
+  c.sessions[0].crashed = true;
+  struct rp__brief_input in = input_of(&c, p);
+  const char *told = brief(&in, &out);
+  TOLD("NOT FINISHED (18 hours ago): release version 0.4\n");
+  TOLD("TOOLS WITH UNKNOWN OUTCOME:\n- git push origin main: may or may not have happened");
+  assert_null(strstr(strstr(told, "git push origin main") + 1, "git push"));
+
+  AUTOCAST d = {0};
+  cast_add(&d, &(struct life){"s", 30, .1, true, events});
+  in = input_of(&d, p);
+  told = brief(&in, &out);
+  TOLD("UNDER WAY (6 min ago): release version 0.4\nIT IS AT: git push origin main\n");
+  UNTOLD("UNKNOWN OUTCOME");
+}
+
 /* What an agent says to a thank-you is no answer to the request before */
 static void thanks_are_not_the_answer(void **state)
 {
@@ -275,6 +300,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_last_request_speaks_with_its_end),
       cmocka_unit_test(an_open_session_with_the_newest_work_speaks_in_full),
+      cmocka_unit_test(a_tool_is_told_once),
       cmocka_unit_test(thanks_are_not_the_answer),
       cmocka_unit_test(what_was_left_open_outlives_the_next_session),
       cmocka_unit_test(files_are_told_briefly),

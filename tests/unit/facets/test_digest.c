@@ -295,6 +295,8 @@ static void commits_have_subject_and_hash(void **state)
   RP_AUTOFOLD struct rp__fold *f = fold_new();
   call(f, "Bash", "{\"command\":\"git add -A && git commit -m 'Parser: liest Tabulatoren'\"}", "done",
        "\"output\":\"[main 1a2b3c4] Parser\\n 1 file changed\"");
+  call(f, "shell", "{\"command\":\"git commit -qam 'release 0.4' && git push --mirror\"}", "done", "\"output\":\"\"");
+  call(f, "shell", "{\"command\":\"git commit --amend --no-edit -s\"}", "done", "\"output\":\"\"");
   call(f, "shell", "{\"command\":\"git commit -m \\\"修复登录页面\\\"\"}", "done",
        "\"output\":\"[fix/login 0badcafe] x\"");
   call(f, "Bash", "{\"command\":\"git commit -q -m \\\"$(cat <<'EOF'\\nОбновлён лексер\\n\\nlong\\nEOF\\n)\\\"\"}",
@@ -303,11 +305,12 @@ static void commits_have_subject_and_hash(void **state)
   call(f, "Bash", "{\"command\":\"git commit -m \\\"Say \\\\\\\"ciao\\\\\\\" to l'utente\\\" && git push\"}", "done",
        "");
   const struct rp__digest *d = digest_of(f);
-  assert_int_equal(d->commits.count, 4);
-  assert_cell(&d->commits, 3, RP_COMMIT_TEXT, "Say \\\"ciao\\\" to l'utente");
+  assert_int_equal(d->commits.count, 5);
+  assert_cell(&d->commits, 4, RP_COMMIT_TEXT, "Say \\\"ciao\\\" to l'utente");
   assert_cell(&d->commits, 0, RP_COMMIT_TEXT, "1a2b3c4 Parser: liest Tabulatoren");
-  assert_cell(&d->commits, 1, RP_COMMIT_TEXT, "0badcafe 修复登录页面");
-  assert_cell(&d->commits, 2, RP_COMMIT_TEXT, "Обновлён лексер");
+  assert_cell(&d->commits, 1, RP_COMMIT_TEXT, "release 0.4");
+  assert_cell(&d->commits, 2, RP_COMMIT_TEXT, "0badcafe 修复登录页面");
+  assert_cell(&d->commits, 3, RP_COMMIT_TEXT, "Обновлён лексер");
 }
 
 /* ---- todos ---- */

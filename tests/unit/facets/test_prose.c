@@ -188,6 +188,15 @@ static void a_prompt_is_told_without_marks_and_code(void **state)
       {"Réécris la fonction 🚀 s'il te plaît", "Réécris la fonction s'il te plaît"},
       {"error: expected ';' before '}' token", "error: expected ';' before '}' token"},
       {"ログイン画面を\n直してください", "ログイン画面を 直してください"},
+      {"Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\n  File "
+       "\"ferry/table.py\", line 9, in schedule\n    return [start + i * lasts for i in range(DAY // lasts)]\n         "
+       "  "
+       "~~~~^^~~~~~~~\nZeroDivisionError: division by zero\n\nmach, dass der Winterplan wieder druckt",
+       "ZeroDivisionError: division by zero mach, dass der Winterplan wieder druckt"},
+      {"still: TypeError: doc is not a function at Editor.useEffect (http://localhost/chunk.js:75:106) at commit "
+       "(http://localhost/react.js:7:1) please fix",
+       "still: TypeError: doc is not a function please fix"},
+      {"meet me at the office (room 12) at 9", "meet me at the office (room 12) at 9"},
       {"   \n\n", ""},
   };
   (void)state;
@@ -322,6 +331,12 @@ static void the_line_that_tells_what_went_wrong_is_found(void **state)
        "src/a.c:3:1: error: unknown type name 'foo'"},
       {"npm ERR! code ELIFECYCLE\nnpm ERR! Failed at the nova@1.0.0 build script.",
        "npm ERR! Failed at the nova@1.0.0 build script."},
+      {"bin/bash: line 1: ruff: command not found", "bin/bash: line 1: ruff: command not found"},
+      {"/bin/sh: 1: ruff: not found", "/bin/sh: 1: ruff: not found"},
+      {"Traceback (most recent call last):\n  File \"ferry/__main__.py\", line 4, in <module>\nFileNotFoundError: "
+       "[Errno 2] "
+       "No such file or directory: 'summer.csv'",
+       "FileNotFoundError: [Errno 2] No such file or directory: 'summer.csv'"},
       {"10:11:12 ERROR: relation \"users\" does not exist", "ERROR: relation \"users\" does not exist"},
       {"Fehler: Datei nicht lesbar\n", "Fehler: Datei nicht lesbar"},
       {"erreur : fichier introuvable\n", "erreur : fichier introuvable"},
