@@ -51,7 +51,7 @@ enum rp__local_rule { RP_LOCAL_ANY, RP_LOCAL_UID };
     "seconds before a session whose agent failed is put in the trash; 0: never")                                       \
   X(SECONDS, leave_ms, leave_s, FROM(0, MONTH_S), "5", SCOPE_SERVER,                                                   \
     "seconds after leaving a channel before its session is closed")                                                    \
-  X(SIZE, brief_bytes, brief_bytes, ALL, "1500", SCOPE,                                                                \
+  X(SIZE, brief_bytes, brief_bytes, FROM(0, 8192), "1500", SCOPE,                                                      \
     "size of the brief at most; of a robot's, where it is not set, 8192")                                              \
   X(SIZE, body_bytes, body_bytes, ALL, "1048576", SCOPE, "size of one event's body at most")                           \
   X(BOOL, redact, redact, ALL, "true", SCOPE, "mask credentials before anything is stored")                            \
