@@ -118,7 +118,9 @@ void rp__brief_work(const struct rp__brief_input *in, struct rp__draft *d);   /*
 void rp__brief_todos(const struct rp__brief_input *in, struct rp__draft *d);  /* the agent's own list */
 void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d);  /* what was declined, and rules */
 void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d); /* open and older sessions */
-void rp__brief_more(const struct rp__brief_input *in, struct rp__draft *d);   /* how to know more */
+/* Appends the newest files of a session and those changed most, at most nine (brief-files.c). */
+void rp__brief_files(const struct rp__brief_input *in, const struct rp__digest *g, size_t max, struct rp__buf *out);
+void rp__brief_more(const struct rp__brief_input *in, struct rp__draft *d); /* how to know more */
 /* "3 hours ago", "yesterday". */
 void rp__ago_words(int64_t now_ms, int64_t at_ms, struct rp__buf *out);
 
