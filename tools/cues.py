@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 
-LISTS = ["rules", "rule beginnings", "lasting rules", "no rules", "go on", "refusals", "announcements", "fillers", "errors", "noise", "quiet commands", "edit tools",
+LISTS = ["rules", "rule beginnings", "lasting rules", "no rules", "pointing words", "go on", "refusals", "announcements", "fillers", "errors", "noise", "quiet commands", "edit tools",
          "run tools", "todo tools", "ask tools", "plan tools", "log lines"]
 BUCKETS = 256
 

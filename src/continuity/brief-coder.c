@@ -7,6 +7,7 @@
 
 #define PROJECTS_SHOWN 32
 #define TOPICS_SHOWN 6
+#define TOPICS_BELOW 500 /* bytes of a brief that says little */
 
 /* ---- header ---------------------------------------------------------------------- */
 
@@ -121,6 +122,10 @@ static void projects_and_topics(const struct rp__brief_input *in, struct rp__dra
   add_restored(in, RP_PART_PROJECTS, PROJECTS_SHOWN, d);
   drop_own_folder(in, d);
 
+  /* Bare names help only where there are no sentences. */
+  size_t told = 0;
+  for (size_t i = 0; i < d->n_items; i++) told += d->items[i].n;
+  if (in->n_sessions && told > TOPICS_BELOW) return;
   rp__draft_section(d, RP_SEC_TOPICS, "%s of %s", rp__record_names[RP_PART_HOT_TOPICS], whose);
   for (size_t i = 0; i < n_topics; i++)
     if (!topics[i].part &&

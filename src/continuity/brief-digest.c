@@ -8,21 +8,20 @@
 
 #include <math.h>
 
+#include "base/text.h"
+
 #include "facets/digest/prose.h"
 #include "json/text.h"
 
 #define REQUEST_WIDTH 330
 #define ANSWER_WIDTH 330
 #define THANKS_WIDTH 60
-#define POINT_WIDTH 110
-#define POINT_MIN 20
-#define POINTS_MAX 8
 #define BEFORE_WIDTH 120
 #define BEFORE_MAX 6
-#define BEFORE_MIN 14 /* bytes; a shorter request says too little to be told again */
+#define BEFORE_MIN 16 /* a narrower request says too little to be told again */
+#define BEFORE_VAGUE 30
 #define OLDER_WIDTH 130
 #define OLDER_MAX 3
-#define FOLLOW_UP_WIDTH 32
 #define OLDER_DAYS 14
 #define OPEN_WIDTH 170
 #define OPEN_MAX 3
@@ -32,8 +31,10 @@
 #define RULES_TOLD 5
 #define LASTING_TOLD 3
 #define RULES_SESSIONS 6
+#define RULES_LOOKED_AT 48
 #define DECLINED_SESSIONS 5
 #define DECLINED_TOLD 2
+#define PATH_WORD 24 /* bytes of a path in a command that is told whole */
 #define FAILS_TOLD 2
 #define FAILS_CALLS 40 /* a failure this many calls ago was given up */
 #define COMMITS_TOLD 3
@@ -86,6 +87,16 @@ static void add_text(struct rp__buf *out, struct rp__json v, size_t width, bool 
   if (line.n) rp__plain_text(out, line.p, line.n);
 }
 
+/* As much of a request, its beginning and end, as so many bytes hold, whatever its script. */
+static void add_request(struct rp__buf *out, struct rp__json v, size_t max_bytes)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF((size_t)64 * 1024), line = RP_BUF((size_t)64 * 1024);
+  rp__json_text(v, &text);
+  rp__prose_fit((struct rp__str){text.p ? text.p : "", text.n}, max_bytes, &line);
+  if (text.err || line.err) out->err = RP_E_NOMEM;
+  if (line.n) rp__plain_text(out, line.p, line.n);
+}
+
 /* The beginning and the end of an answer: a question to the user stands at its end. */
 static void add_str(struct rp__buf *out, struct rp__str s, size_t width)
 {
@@ -95,25 +106,34 @@ static void add_str(struct rp__buf *out, struct rp__str s, size_t width)
   if (line.n) rp__plain_text(out, line.p, line.n);
 }
 
-/* Whether the brief, or a line that it will have of an older session, tells a stored text already. */
-static bool is_told(const struct rp__brief_input *in, struct rp__draft *d, struct rp__json stored)
+/* A command, its long paths by their last parts: "rm …/api/.env.example". */
+static void add_command(struct rp__buf *out, struct rp__json v, size_t width)
 {
-  RP_AUTOBUF struct rp__buf text = RP_BUF((size_t)64 * 1024), request = RP_BUF((size_t)64 * 1024);
-  uint64_t words[RP_DRAFT_WORDS];
+  RP_AUTOBUF struct rp__buf text = RP_BUF((size_t)64 * 1024), brief = RP_BUF((size_t)64 * 1024);
+  if (v.type != RP_JSON_STRING) return;
+  rp__json_text(v, &text);
+  for (const char *at = text.p, *end = text.p + text.n; at && at < end;) {
+    const char *stop = memchr(at, ' ', (size_t)(end - at));
+    stop = stop ? stop : end;
+    const char *name = memrchr(at, '/', (size_t)(stop - at));
+    const char *folder = name && name > at ? memrchr(at, '/', (size_t)(name - at)) : NULL;
+    bool shorten = stop - at > PATH_WORD && folder && folder > at;
+    if (shorten) rp__buf_str(&brief, "…");
+    rp__buf_add(&brief, shorten ? folder : at, (size_t)(stop - (shorten ? folder : at)));
+    if (stop < end) rp__buf_char(&brief, ' ');
+    at = stop + 1;
+  }
+  if (text.err || brief.err) out->err = RP_E_NOMEM;
+  add_str(out, (struct rp__str){brief.p ? brief.p : "", brief.n}, width);
+}
+
+/* Whether the brief tells a stored text already. */
+static bool is_told(struct rp__draft *d, struct rp__json stored, unsigned percent)
+{
+  RP_AUTOBUF struct rp__buf text = RP_BUF((size_t)64 * 1024);
   if (stored.type != RP_JSON_STRING) return false;
   if (rp__json_text(stored, &text)) d->bytes.err = RP_E_NOMEM;
-  struct rp__str s = {text.p ? text.p : "", text.n};
-  if (rp__draft_tells(d, s)) return true;
-  for (size_t i = 1, n = 0; in && i < in->n_sessions && n < OLDER_MAX; i++, n++) {
-    const struct rp__digest *g = in->sessions[i].digest;
-    if (rp__digest_count(g) == 0) continue;
-    rp__buf_reset(&request);
-    if (rp__json_text(rp__row_cell(g->requests.v[rp__digest_asked(g)], RP_REQUEST_TEXT), &request))
-      d->bytes.err = RP_E_NOMEM;
-    rp__draft_words((struct rp__str){request.p ? request.p : "", RP_MIN(request.n, (size_t)OLDER_WIDTH)}, words);
-    if (rp__words_repeat(s, words)) return true;
-  }
-  return false;
+  return rp__draft_tells(d, (struct rp__str){text.p ? text.p : "", text.n}, percent);
 }
 
 /* ---- the last request ------------------------------------------------------------------------ */
@@ -152,6 +172,21 @@ static const char *const ends[RP_ENDS] = {
     [RP_END_LIMIT] = "THE AGENT'S LIMIT WAS REACHED",
 };
 
+/* Where the request got no answer, the last one that came tells where the work stood. */
+static void tell_answer_before(const struct rp__digest *g, size_t p, bool quoted, struct rp__draft *d)
+{
+  for (size_t i = quoted ? 0 : p; i > 0; i--) {
+    RP_CLEANUP(told_done) struct told before = {0};
+    if (!tell(g, i - 1, &before, d)) return;
+    if (!before.r.answer.n) continue;
+    struct rp__buf *out = rp__draft_item(d);
+    rp__buf_str(out, "ANSWER BEFORE: ");
+    add_str(out, before.r.answer, 200);
+    rp__draft_why(d, "the last answer that came");
+    return;
+  }
+}
+
 /* What came of the request p; `l` is the request that says so, p itself or a go-on behind it. */
 static void tell_end(const struct rp__brief_session *s, size_t p, size_t l, const struct told *last, bool crashed,
                      struct rp__draft *d)
@@ -173,8 +208,8 @@ static void tell_end(const struct rp__brief_session *s, size_t p, size_t l, cons
       rp__draft_cancel(d);
   }
   bool doubtful = last->r.end == RP_END_TOOL && crashed; /* the section on unknown outcomes tells that call */
-  bool says = last->r.answer.n > 0;
-  if (doubtful && !says) return;
+  bool says = last->r.answer.n > 0, open = last->r.end == RP_END_OPEN && (s->lives || !quoted);
+  if ((doubtful || open) && !says) return tell_answer_before(g, p, quoted, d);
   out = rp__draft_item(d);
   if (last->r.end == RP_END_TOOL && s->lives)
     rp__buf_str(out, "IT IS AT");
@@ -190,36 +225,19 @@ static void tell_end(const struct rp__brief_session *s, size_t p, size_t l, cons
   if (says) rp__buf_str(out, last->r.end == RP_END_ANSWERED ? ": " : "; said last: ");
   if (says) add_str(out, last->r.answer, last->r.end == RP_END_ANSWERED ? ANSWER_WIDTH : ANSWER_WIDTH / 2);
   rp__draft_why(d, "how the last request ended: %s", rp__request_end_words[last->r.end]);
-  if (says || quoted) return;
-  for (size_t i = p; i > 0; i--) {
-    RP_CLEANUP(told_done) struct told before = {0};
-    if (!tell(g, i - 1, &before, d)) return;
-    if (!before.r.answer.n) continue;
-    out = rp__draft_item(d);
-    rp__buf_str(out, "ANSWER BEFORE: ");
-    add_str(out, before.r.answer, 200);
-    rp__draft_why(d, "the last answer that came");
-    return;
-  }
+  if (!says) tell_answer_before(g, p, quoted, d);
 }
 
-/* The rest of the last answer, for a brief that has room. */
-static void tell_points(const struct rp__digest *g, struct rp__draft *d)
+/* Whether a stored text has a file, a number or an identifier. */
+static bool has_name(struct rp__json text)
 {
-  RP_AUTOBUF struct rp__buf said = RP_BUF((size_t)16 * 1024), plain = RP_BUF((size_t)32 * 1024);
-  rp__draft_section(d, RP_SEC_POINTS, "the last answer goes on");
-  if (rp__digest_said(g, &said) == 0) rp__prose_plain((struct rp__str){said.p ? said.p : "", said.n}, &plain);
-  if (said.err || plain.err) d->bytes.err = RP_E_NOMEM;
-  struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
-  struct rp__str s;
-  for (size_t n = 0; n < POINTS_MAX && !d->bytes.err && rp__sentences_next(&all, &s);) {
-    if (rp__prose_width(s) < POINT_MIN || rp__draft_tells(d, s)) continue;
-    struct rp__buf *out = rp__draft_item(d);
-    rp__buf_str(out, "- ");
-    add_str(out, s, POINT_WIDTH);
-    rp__draft_why(d, "said in the last answer");
-    n++;
+  for (size_t i = 1; i + 2 < text.n; i++) {
+    char c = text.p[i], next = text.p[i + 1];
+    if (rp__is_digit(c) || c == '@' || c == '/' || c == '_') return true;
+    if (c == '.' && rp__is_alnum(next)) return true;
+    if (rp__is_lower(c) && rp__is_upper(next)) return true;
   }
+  return false;
 }
 
 void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
@@ -246,7 +264,9 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
     rp__ago_words(in->now_ms, s->begun_ms, out);
     rp__buf_str(out, "); ");
   }
+  bool silent = last.r.end == RP_END_OPEN && !s->lives && (l == p || !last.r.go_on);
   rp__buf_str(out, last.r.end == RP_END_ANSWERED ? "LAST REQUEST" : s->lives ? "UNDER WAY" : "NOT FINISHED");
+  if (silent) rp__buf_str(out, ", NO ANSWER CAME");
   bool unclean = in->cause != RP_CAUSE_NONE && in->cause != RP_CAUSE_CLEAN && in->cause != RP_CAUSE_UPGRADE;
   bool crashed = s->crashed || (in->resumed && unclean);
   if (!in->resumed) {
@@ -256,19 +276,23 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
   }
   rp__buf_str(out, ": ");
   /* After a crash the request is told whole: the agent may have to take it up. */
-  add_text(out, asked.r.text, crashed ? RP_MIN((size_t)RP_DIGEST_WHOLE, in->max_bytes * 2 / 5) : REQUEST_WIDTH, true);
+  if (crashed)
+    add_request(out, asked.r.text, in->max_bytes * 2 / 5);
+  else
+    add_text(out, asked.r.text, REQUEST_WIDTH, true);
   rp__draft_why(d, "the last request of session %s", s->session_id);
   tell_end(s, p, l, &last, crashed, d);
 
-  if (is_answered(&last) && l + 1 == rp__digest_count(g)) tell_points(g, d);
   rp__draft_section(d, RP_SEC_BEFORE, "earlier requests of the same session, newest first");
   for (size_t i = rp__digest_count(g), n = 0; i > 0 && n < BEFORE_MAX; i--) {
     RP_CLEANUP(told_done) struct told one = {0};
     if (i - 1 == p) continue;
     if (!tell(g, i - 1, &one, d)) return;
+    /* A short request without work, or without a name in it, says nothing by itself. */
     size_t width = rp__prose_width((struct rp__str){one.r.text.p, one.r.text.n});
-    if (one.r.go_on || width < BEFORE_MIN + 2 || (one.r.tools == 0 && width < 40)) continue;
-    if (is_told(NULL, d, one.r.text)) continue; /* it was sent again */
+    bool vague = width < BEFORE_VAGUE && !has_name(one.r.text);
+    if (one.r.go_on || width < BEFORE_MIN || vague || (one.r.tools == 0 && width < 40)) continue;
+    if (is_told(d, one.r.text, RP_SENT_AGAIN)) continue; /* it was sent again */
     out = rp__draft_item(d);
     rp__buf_str(out, "- ");
     add_text(out, one.r.text, BEFORE_WIDTH, true);
@@ -357,6 +381,40 @@ void rp__brief_todos(const struct rp__brief_input *in, struct rp__draft *d)
 
 /* ---- what the user declined and laid down --------------------------------------------------------- */
 
+struct rule {
+  struct rp__json text;
+  const char *session_id;
+  uint64_t words[RP_DRAFT_WORDS];
+  bool lasting; /* by its own words, or by those of an older rule that it says again, or takes back */
+};
+
+/* Adds the rules of a session, newest first, behind those of newer sessions. */
+static size_t add_rules(const struct rp__brief_input *in, size_t k, struct rule rules[RULES_LOOKED_AT], size_t n,
+                        struct rp__draft *d)
+{
+  const struct rp__rows *rows = &in->sessions[k].digest->rules;
+  for (size_t i = rows->count; i > 0 && n < RULES_LOOKED_AT; i--) {
+    const struct rp__row *row = rows->v[i - 1];
+    RP_AUTOBUF struct rp__buf text = RP_BUF((size_t)4 * 1024);
+    if (row->flags & RP_RULE_CHOSEN && k > 0) continue; /* that step is over */
+    struct rule *r = &rules[n];
+    *r = (struct rule){.text = rp__row_cell(row, RP_RULE_TEXT),
+                       .session_id = in->sessions[k].session_id,
+                       .lasting = (row->flags & RP_RULE_LASTING) != 0};
+    if (rp__json_text(r->text, &text)) d->bytes.err = RP_E_NOMEM;
+    struct rp__str s = {text.p ? text.p : "", text.n};
+    size_t newer = 0;
+    while (newer < n && !rp__words_repeat(s, rules[newer].words, RP_REPEATED)) newer++;
+    if (newer < n) {
+      rules[newer].lasting = rules[newer].lasting || r->lasting;
+      continue;
+    }
+    rp__draft_words(s, r->words);
+    n++;
+  }
+  return n;
+}
+
 void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
 {
   rp__draft_section(d, RP_SEC_DECLINED, "%s", "");
@@ -367,13 +425,13 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
       struct rp__json said = rp__row_cell(declined->v[i - 1], RP_DECLINED_SAID);
       int64_t count = number(declined->v[i - 1], RP_DECLINED_COUNT);
       bool plan = rp__json_eq(what, "the plan");
-      if ((said.n <= 2 && (count < 2 || plan)) || is_told(NULL, d, what)) continue;
+      if ((said.n <= 2 && (count < 2 || plan)) || is_told(d, what, RP_REPEATED)) continue;
       struct rp__buf *out = rp__draft_item(d);
       rp__buf_str(out, "THE USER DECLINED");
       if (k > 0) rp__buf_str(out, " (");
       if (k > 0) rp__ago_words(in->now_ms, declined->v[i - 1]->at_ms, out);
       rp__buf_str(out, k > 0 ? "): " : ": ");
-      add_text(out, what, said.n > 2 ? OLDER_WIDTH / 2 : OLDER_WIDTH, true);
+      add_command(out, what, said.n > 2 ? OLDER_WIDTH / 2 : OLDER_WIDTH);
       if (count > 1) rp__buf_printf(out, " (%lld×)", (long long)count);
       if (said.n > 2) {
         rp__buf_str(out, " — «");
@@ -385,40 +443,68 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
     }
   }
   rp__draft_section(d, RP_SEC_RULES, "rules and decisions that the user stated");
-  /* Those that are meant to last, then the others, as a user repeats himself less about the former. */
-  size_t told = 0, sessions = RP_MIN(in->n_sessions, (size_t)RULES_SESSIONS);
-  for (size_t pick = 0; pick < 2 * sessions; pick++) {
-    const struct rp__brief_session *s = &in->sessions[pick % sessions];
-    const struct rp__rows *rules = &s->digest->rules;
-    unsigned wanted = pick < sessions ? RP_RULE_LASTING : 0;
-    size_t max = pick < sessions ? LASTING_TOLD : RULES_TOLD;
-    for (size_t i = rules->count; i > 0 && told < max; i--) {
-      struct rp__json rule = rp__row_cell(rules->v[i - 1], RP_RULE_TEXT);
-      if ((rules->v[i - 1]->flags & RP_RULE_LASTING) != wanted || is_told(in, d, rule)) continue;
+  struct rule rules[RULES_LOOKED_AT];
+  size_t n = 0, told = 0;
+  for (size_t k = 0; k < RP_MIN(in->n_sessions, (size_t)RULES_SESSIONS); k++) n = add_rules(in, k, rules, n, d);
+  for (int lasting = 1; lasting >= 0; lasting--)
+    for (size_t i = 0; i < n && told < (lasting ? LASTING_TOLD : RULES_TOLD); i++) {
+      if (rules[i].lasting != (lasting == 1) || is_told(d, rules[i].text, RP_REPEATED)) continue;
       struct rp__buf *out = rp__draft_item(d);
       rp__buf_str(out, "- ");
-      add_text(out, rule, RULE_WIDTH, true);
-      rp__draft_why(d, "stated in session %s", s->session_id);
+      add_text(out, rules[i].text, RULE_WIDTH, true);
+      rp__draft_why(d, "stated in session %s", rules[i].session_id);
       told++;
     }
-  }
 }
 
 /* ---- other sessions ------------------------------------------------------------------------------------ */
 
-/* A short follow-up ("then clean that up") says little without the request that it follows. */
-static void add_request_before(const struct rp__digest *g, const struct told *one, struct rp__draft *d)
+/* The request that an older session is told by: the last one, or, where that changed nothing, the one that did most. */
+static size_t main_request(const struct rp__digest *g)
 {
-  size_t i = rp__digest_asked(g);
-  if (rp__prose_width((struct rp__str){one->r.text.p, one->r.text.n}) >= FOLLOW_UP_WIDTH) return;
-  while (i > 0) {
-    const struct rp__row *row = g->requests.v[--i];
-    if (row->flags & RP_REQUEST_GO_ON) continue;
-    rp__buf_str(&d->bytes, " (after: ");
-    add_text(&d->bytes, rp__row_cell(row, RP_REQUEST_TEXT), OLDER_WIDTH / 2, true);
-    rp__buf_char(&d->bytes, ')');
-    return;
+  size_t n = rp__digest_count(g), best = rp__digest_asked(g);
+  int64_t most = best + 1 == n ? g->edits : number(g->requests.v[best], RP_REQUEST_EDITS);
+  if (most > 0) return best;
+  for (size_t i = n - 1; i > 0; i--) {
+    int64_t edits = number(g->requests.v[i - 1], RP_REQUEST_EDITS);
+    if (edits <= most || g->requests.v[i - 1]->flags & RP_REQUEST_GO_ON) continue;
+    most = edits;
+    best = i - 1;
   }
+  return best;
+}
+
+static bool has_work(const struct rp__digest *g)
+{
+  return g->files.count || g->commits.count || newest_failure(g);
+}
+
+/* Whether a line about an older session would say something; with work: of one in which something was done. */
+static bool older_says(const struct rp__brief_session *s, bool work, struct rp__draft *d)
+{
+  if (s->lives || rp__digest_count(s->digest) == 0 || has_work(s->digest) != work) return false;
+  struct rp__json text = rp__row_cell(s->digest->requests.v[main_request(s->digest)], RP_REQUEST_TEXT);
+  size_t width = rp__prose_width((struct rp__str){text.p, text.n});
+  return width >= BEFORE_MIN && !is_told(d, text, RP_SENT_AGAIN);
+}
+
+static void tell_older(const struct rp__brief_input *in, const struct rp__brief_session *s, struct rp__draft *d)
+{
+  const struct rp__digest *g = s->digest;
+  struct rp__buf *out = rp__draft_item(d);
+  rp__buf_str(out, "- ");
+  rp__ago_words(in->now_ms, s->end_ms, out);
+  rp__buf_str(out, ": ");
+  add_text(out, rp__row_cell(g->requests.v[main_request(g)], RP_REQUEST_TEXT), OLDER_WIDTH, true);
+  const struct rp__row *failed = newest_failure(g);
+  if (failed) rp__buf_str(out, ", fails: ");
+  if (failed) add_text(out, rp__row_cell(failed, RP_COMMAND_LINE), OLDER_WIDTH / 3, false);
+  if (g->files.count) {
+    rp__draft_short(d);
+    rp__buf_str(out, " → ");
+    rp__brief_files(in, g, 2, out);
+  }
+  rp__draft_why(d, "session %s", s->session_id);
 }
 
 void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
@@ -445,38 +531,18 @@ void rp__brief_others(const struct rp__brief_input *in, struct rp__draft *d)
     n++;
   }
   rp__draft_section(d, RP_SEC_OLDER, "sessions of the %d days before the last one", OLDER_DAYS);
-  for (size_t i = 1, n = 0; first && i < in->n_sessions && n < OLDER_MAX; i++) {
-    const struct rp__brief_session *s = &in->sessions[i];
-    RP_CLEANUP(told_done) struct told one = {0}, last = {0};
-    if (s->lives || rp__digest_count(s->digest) == 0) continue;
-    if ((double)(first->end_ms - s->end_ms) > OLDER_DAYS * DAY_MS) break;
-    if (!tell(s->digest, rp__digest_asked(s->digest), &one, d)) return;
-    if (!tell(s->digest, rp__digest_count(s->digest) - 1, &last, d)) return;
-    if (one.r.text.n < BEFORE_MIN + 2 || is_told(NULL, d, one.r.text)) continue;
-    out = rp__draft_item(d);
-    rp__buf_str(out, "- ");
-    rp__ago_words(in->now_ms, s->end_ms, out);
-    rp__buf_str(out, ": ");
-    add_text(out, one.r.text, OLDER_WIDTH, true);
-    add_request_before(s->digest, &one, d);
-    if (last.r.end == RP_END_TOOL && s->digest->calls.count) {
-      rp__buf_str(out, " (stopped at: ");
-      add_text(out, rp__row_cell(s->digest->calls.v[s->digest->calls.count - 1], RP_CALL_WHAT), OLDER_WIDTH / 3, false);
-      rp__buf_char(out, ')');
-    } else if (!last.r.answer.n) {
-      rp__buf_str(out, " (no answer)");
+  /* Those in which something was done, and if there are few, those in which people only talked. */
+  bool chosen[RP_SPEAKERS_MAX] = {false};
+  size_t n = 0;
+  for (int work = 1; work >= 0 && first; work--)
+    for (size_t i = 1; i < in->n_sessions && n < OLDER_MAX; i++) {
+      if ((double)(first->end_ms - in->sessions[i].end_ms) > OLDER_DAYS * DAY_MS) break;
+      if (!older_says(&in->sessions[i], work == 1, d)) continue;
+      chosen[i] = true;
+      n++;
     }
-    const struct rp__row *failed = newest_failure(s->digest);
-    if (failed) rp__buf_str(out, ", fails: ");
-    if (failed) add_text(out, rp__row_cell(failed, RP_COMMAND_LINE), OLDER_WIDTH / 3, false);
-    if (s->digest->files.count) {
-      rp__draft_short(d);
-      rp__buf_str(out, " → ");
-      rp__brief_files(in, s->digest, 2, out);
-    }
-    rp__draft_why(d, "session %s", s->session_id);
-    n++;
-  }
+  for (size_t i = 1; i < in->n_sessions; i++)
+    if (chosen[i]) tell_older(in, &in->sessions[i], d);
 }
 
 void rp__brief_more(const struct rp__brief_input *in, struct rp__draft *d)

@@ -13,7 +13,6 @@ enum rp__section {
   RP_SEC_HEADER,
   RP_SEC_INSTRUCTION,
   RP_SEC_LAST,
-  RP_SEC_POINTS,
   RP_SEC_BEFORE,
   RP_SEC_FILES,
   RP_SEC_FAILS,
@@ -89,12 +88,14 @@ void rp__draft_cancel(struct rp__draft *d);
 void rp__draft_drop(struct rp__draft *d); /* the items of the last section */
 /* Whether the item begun says the same as an earlier one of its section. */
 bool rp__draft_repeats(const struct rp__draft *d);
-/* Whether one item says nearly all that the text would say (brief-repeats.c). */
-bool rp__draft_tells(const struct rp__draft *d, struct rp__str text);
+/* Whether one item has so many of 100 words of the text (brief-repeats.c). */
+#define RP_REPEATED 80 /* the same in other words */
+#define RP_SENT_AGAIN 95
+bool rp__draft_tells(const struct rp__draft *d, struct rp__str text, unsigned percent);
 /* Whether the name stands in some item. */
 bool rp__draft_mentions(const struct rp__draft *d, struct rp__str name);
 void rp__draft_words(struct rp__str text, uint64_t set[RP_DRAFT_WORDS]);
-bool rp__words_repeat(struct rp__str text, const uint64_t set[RP_DRAFT_WORDS]);
+bool rp__words_repeat(struct rp__str text, const uint64_t set[RP_DRAFT_WORDS], unsigned percent);
 
 /* ---- what the two templates share: each adds a section, unless that would be empty ---- */
 

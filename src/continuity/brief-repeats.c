@@ -11,7 +11,6 @@
 
 #define WORD_MIN 3    /* bytes; shorter words stand in every sentence */
 #define WORDS_MIN 2   /* a text of fewer is compared as a whole */
-#define REPEATED 80   /* of 100 words that one item has already: a repetition */
 #define WORDS_MAX 160 /* of a text; what follows is not looked at */
 
 static uint32_t mix(uint32_t h, uint32_t c)
@@ -68,7 +67,7 @@ void rp__draft_words(struct rp__str text, uint64_t set[RP_DRAFT_WORDS])
   }
 }
 
-bool rp__words_repeat(struct rp__str text, const uint64_t set[RP_DRAFT_WORDS])
+bool rp__words_repeat(struct rp__str text, const uint64_t set[RP_DRAFT_WORDS], unsigned percent)
 {
   uint32_t words[WORDS_MAX];
   size_t n = each_word(text, words), had = 0, k;
@@ -77,14 +76,14 @@ bool rp__words_repeat(struct rp__str text, const uint64_t set[RP_DRAFT_WORDS])
     bit_of(words[i], &k, &bit);
     had += (set[k] & bit) != 0;
   }
-  return n >= WORDS_MIN && had * 100 >= n * REPEATED;
+  return n >= WORDS_MIN && had * 100 >= n * percent;
 }
 
-bool rp__draft_tells(const struct rp__draft *d, struct rp__str text)
+bool rp__draft_tells(const struct rp__draft *d, struct rp__str text, unsigned percent)
 {
   if (d->bytes.err) return false;
   for (size_t i = 0; i < d->n_items; i++)
-    if (rp__words_repeat(text, d->items[i].words)) return true;
+    if (rp__words_repeat(text, d->items[i].words, percent)) return true;
   return false;
 }
 

@@ -8,7 +8,7 @@
 #include "json/text.h"
 
 #define SIGNS_MIN 20      /* bytes; a shorter line may well be signs alone */
-#define STEPS_MAX 20000   /* of one comparison with a pattern */
+#define STEPS_MAX 5000    /* of the comparison of a line with a pattern */
 #define RUN_MAX 128       /* bytes that a sign of a pattern stands for */
 #define LETTERS_OF_100 55 /* fewer letters among 100 characters: no prose */
 
@@ -26,6 +26,7 @@ const char *const rp__cue_list_names[RP_CUE_LISTS] = {
     [RP_CUE_RULE_BEGINNINGS] = "rule beginnings",
     [RP_CUE_LASTING] = "lasting rules",
     [RP_CUE_NO_RULES] = "no rules",
+    [RP_CUE_POINTING] = "pointing words",
     [RP_CUE_GO_ON] = "go on",
     [RP_CUE_REFUSALS] = "refusals",
     [RP_CUE_ANNOUNCEMENTS] = "announcements",
@@ -361,12 +362,6 @@ static bool pattern_fits(const char *pattern, struct rp__str s, size_t at, unsig
   return true;
 }
 
-static bool begins_as(const char *pattern, struct rp__str line)
-{
-  unsigned steps = STEPS_MAX;
-  return pattern_fits(pattern, line, 0, &steps);
-}
-
 static bool is_letter(uint32_t c)
 {
   return c < 0x80 ? rp__is_upper((char)c) || rp__is_lower((char)c) : is_word_char(c);
@@ -397,7 +392,7 @@ static bool fits_from(char first, const struct first_word *w, struct rp__str lin
     /* What follows a run of the first word is in it or directly behind it, so that most patterns need no search. */
     uint8_t next = (uint8_t)p[1];
     if (sign && next != '#' && next != '?' && !(w->has[next / 64] >> next % 64 & 1)) continue;
-    if (begins_as(p, line)) return true;
+    if (pattern_fits(p, line, 0, &(unsigned){STEPS_MAX})) return true;
   }
   return false;
 }
@@ -411,8 +406,9 @@ bool rp__cues_log_line(rp__cues more, struct rp__str line)
   if (fits_from(first, &word, line) || fits_from('~', &word, line)) return true;
   if (rp__is_digit(first) && fits_from('#', &word, line)) return true;
   if ((rp__is_alnum(first) || first == '_') && fits_from('?', &word, line)) return true;
+  unsigned steps = STEPS_MAX; /* for all of a user's patterns, which may be many and slow */
   for (size_t i = 0; more && i < more->n; i++)
-    if (more->v[i].list == RP_CUE_LOG_LINES && begins_as(more->v[i].text, line)) return true;
+    if (more->v[i].list == RP_CUE_LOG_LINES && pattern_fits(more->v[i].text, line, 0, &steps)) return true;
   size_t chars = 0, letters = 0;
   for (size_t at = 0; at < line.n; chars++) {
     for (; line.n - at >= 8; at += 8) { /* eight of ASCII at once */

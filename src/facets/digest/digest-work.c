@@ -14,6 +14,7 @@
 #define LINE_WIDTH 100                 /* of a command */
 #define ERROR_WIDTH 120
 #define SAID_WIDTH 200 /* of a prompt that may say why a tool was declined */
+#define MADE_BYTES 60  /* of an item, by which it is found in the outcome of its making */
 #define PATCH_FILES 16 /* of one patch */
 
 enum does { DOES_OTHER, DOES_EDIT, DOES_RUN, DOES_ASK, DOES_PLAN, DOES_PATCH };
@@ -399,6 +400,36 @@ static int todo_tool(struct rp__digest *d, struct rp__str name, struct rp__json 
   return 0;
 }
 
+/*
+ * An item that was made: its outcome has the number that later changes name ("Task #3 created: SUBJECT"). Numbers begin
+ * anew when a list is done, so that counting does not do.
+ */
+static int todo_made(struct rp__digest *d, struct rp__json output)
+{
+  struct rp__str raw = rp__json_raw(output);
+  const char *hash = raw.n ? memchr(raw.p, '#', raw.n) : NULL;
+  int64_t number = 0;
+  for (const char *at = hash ? hash + 1 : NULL; at && at < raw.p + raw.n && rp__is_digit(*at) && number < 1000000; at++)
+    number = 10 * number + (*at - '0');
+  for (size_t i = d->todos.count; i > 0 && number > 0; i--) {
+    const struct rp__row *row = d->todos.v[i - 1];
+    RP_AUTOBUF struct rp__buf text = RP_BUF(1024), status = RP_BUF(64);
+    struct rp__str stored = rp__json_raw(rp__row_cell(row, RP_TODO_TEXT));
+    if (!memmem(raw.p, raw.n, stored.p, RP_MIN(stored.n, (size_t)MADE_BYTES))) continue;
+    struct rp__json had = rp__row_cell(row, RP_TODO_STATUS);
+    int64_t at_ms = row->at_ms;
+    char id[24];
+    snprintf(id, sizeof id, "%lld", (long long)number);
+    if (rp__json_text(rp__row_cell(row, RP_TODO_TEXT), &text)) return RP_E_NOMEM;
+    if (had.type == RP_JSON_STRING && rp__json_text(had, &status)) return RP_E_NOMEM;
+    rp__rows_drop(&d->todos, i - 1);
+    d->n_todos = number;
+    return RP_DIGEST_PUT(&d->todos, 0, at_ms, {RP_TODO_TEXT, {text.p, text.n}, 0},
+                         {RP_TODO_STATUS, {status.p ? status.p : "", status.n}, 0}, {RP_TODO_ID, rp__str(id), 0});
+  }
+  return 0;
+}
+
 /* ---- what was declined ----------------------------------------------------------------------------- */
 
 static int declined(struct rp__digest *d, struct rp__json what, enum does does, struct rp__str said, int64_t at_ms)
@@ -526,6 +557,10 @@ static int begun(struct rp__digest *d, struct rp__json id, struct rp__json name,
   if (named & 1u << RP_CUE_TODO_TOOLS) return todo_tool(d, short_name, input, ev->at_ms);
   enum does does = does_by_name(named, acp);
   if (find_what(name, input, acp, &does, &what)) return RP_E_NOMEM;
+  if (what.n == 0) { /* its input does not tell */
+    does = DOES_OTHER;
+    add_head(name, 64, &what);
+  }
   (void)rp__json_text(id, &text);
   if (what.n == 0 || text.err || text.n == 0) return 0;
   if (find_call(d, id) == d->calls.count) {
@@ -551,7 +586,7 @@ int rp__digest_tool(struct rp__digest *d, const struct rp__event *ev)
     rc = begun(d, v[ID], v[NAME], v[INPUT], v[ACP], ev);
   if (rc || (!done && !failed && !unknown)) return rc;
   i = find_call(d, v[ID]);
-  if (i == d->calls.count) return 0;
+  if (i == d->calls.count) return done && rp__json_eq(v[NAME], "TaskCreate") ? todo_made(d, v[OUTPUT]) : 0;
   if (unknown) {
     rp__rows_flag(&d->calls, i, RP_CALL_DOUBT, true);
     return 0;

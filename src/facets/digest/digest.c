@@ -26,6 +26,8 @@
 #define ROOM 1024 /* bytes of the cells of a row that need no memory of their own */
 #define SCRATCH_KEPT ((size_t)64 * 1024)
 #define RULES_PROMPT_MAX 2500 /* bytes; a longer prompt is a document that was pasted */
+#define RULES_HEADINGS 2
+#define RULES_POINTS 6
 #define RULE_MIN 8
 #define RULE_WIDTH 220
 #define GO_ON_WIDTH 24
@@ -98,7 +100,7 @@ static const struct rp__shape declined_shape = {
 static const struct rp__shape rule_shape = {
     .name = "digest.rules",
     .columns = {{"rule", RP_CELL_TEXT, RP_COL_NEED, 480}},
-    .flags = {{"lasting"}},
+    .flags = {{"lasting"}, {"chosen"}},
     .time_name = "at",
     .keyed = true,
     .max_rows = RULES_MAX,
@@ -370,12 +372,36 @@ static int put_rule(struct rp__digest *d, struct rp__str rule, unsigned flags, i
   return RP_DIGEST_PUT(&d->rules, flags, at_ms, {RP_RULE_TEXT, rule, 0});
 }
 
+/* Headings and points of a list: what has many of them is a plan or a specification, whose sentences are no rules. */
+static void count_layout(struct rp__str prompt, unsigned *ret_headings, unsigned *ret_points)
+{
+  *ret_headings = *ret_points = 0;
+  for (const char *at = prompt.p, *end = prompt.p + prompt.n; at < end;) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    while (at < end && *at == ' ') at++;
+    *ret_headings += at < end && *at == '#';
+    *ret_points += at + 1 < end && (*at == '-' || *at == '*' || rp__is_digit(*at)) && rp__is_in(at[1], " .)");
+    at = stop ? stop + 1 : end;
+  }
+}
+
+/* Whether a sentence ends with a word that stands for another sentence: "by default I can never do that". */
+static bool points_back(rp__cues more, struct rp__str words)
+{
+  while (words.n && (rp__is_in(words.p[words.n - 1], ".!,;)\"'") || words.p[words.n - 1] == ' ')) words.n--;
+  const char *blank = words.n ? memrchr(words.p, ' ', words.n) : NULL;
+  struct rp__str last = blank ? (struct rp__str){blank + 1, words.n - (size_t)(blank + 1 - words.p)} : words;
+  return last.n && rp__cues_begin(more, RP_CUE_POINTING, last) == last.n;
+}
+
 /* The sentences of a prompt that lay something down for later. */
 static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms)
 {
   RP_AUTOBUF struct rp__buf plain = RP_BUF(PROMPT_HEAD + PROMPT_TAIL + 8);
   rp__cues more = rp__digest_cues(d);
-  if (prompt.n > RULES_PROMPT_MAX) return 0;
+  unsigned headings, points;
+  count_layout(prompt, &headings, &points);
+  if (prompt.n > RULES_PROMPT_MAX || headings >= RULES_HEADINGS) return 0;
   rp__prose_plain(prompt, &plain);
   struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
   struct rp__str s, point;
@@ -395,8 +421,10 @@ static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms
     rp__cues_lower(s, &lower);
     struct rp__str words = {room, lower.n};
     if (!rp__cues_in(more, RP_CUE_RULES, words) && !rp__cues_begin(more, RP_CUE_RULE_BEGINNINGS, words)) continue;
-    if (rp__cues_in(more, RP_CUE_NO_RULES, words)) continue;
-    rc = put_rule(d, s, rp__cues_in(more, RP_CUE_LASTING, words) ? RP_RULE_LASTING : 0, at_ms);
+    if (rp__cues_in(more, RP_CUE_NO_RULES, words) || points_back(more, words)) continue;
+    bool lasts = rp__cues_in(more, RP_CUE_LASTING, words);
+    if (!lasts && points >= RULES_POINTS) continue;
+    rc = put_rule(d, s, lasts ? RP_RULE_LASTING : 0, at_ms);
   }
   return rc;
 }
@@ -439,7 +467,7 @@ static int find_choice(struct rp__digest *d, struct rp__str prompt, int64_t at_m
     if (line.n < 6 || rp__ascii_lower(line.p[0]) != mark || !memchr(").:", line.p[1], 3)) continue;
     rp__buf_str(&rule, "chosen: ");
     rp__prose_clip((struct rp__str){line.p, line.n}, CHOICE_WIDTH, &rule);
-    return rule.err ? RP_E_NOMEM : put_rule(d, (struct rp__str){rule.p, rule.n}, 0, at_ms);
+    return rule.err ? RP_E_NOMEM : put_rule(d, (struct rp__str){rule.p, rule.n}, RP_RULE_CHOSEN, at_ms);
   }
   return plain.err;
 }
@@ -471,7 +499,7 @@ static int apply_request(struct rp__digest *d, const struct rp__message_body *b,
   forget_said(d);
   d->tools = d->edits = 0;
   d->turn = RP_END_OPEN;
-  rp__prose_middle(said, RP_DIGEST_WHOLE * 2 / 3, &whole);
+  rp__prose_fit(said, RP_DIGEST_WHOLE, &whole);
   if (whole.err) return RP_E_NOMEM;
   bool says = !goes_on(d, said) && !rp__cues_log_line(rp__digest_cues(d), said);
   return RP_DIGEST_PUT(&d->requests, says ? 0 : RP_REQUEST_GO_ON, ev->at_ms, {RP_REQUEST_TEXT, {whole.p, whole.n}, 0},

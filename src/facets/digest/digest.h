@@ -40,7 +40,7 @@ enum { RP_COMMIT_TEXT };
 enum { RP_TODO_TEXT, RP_TODO_STATUS, RP_TODO_ID };
 enum { RP_DECLINED_WHAT, RP_DECLINED_COUNT, RP_DECLINED_SAID };
 enum { RP_RULE_TEXT };
-enum { RP_RULE_LASTING = 1 << 0 };
+enum { RP_RULE_LASTING = 1 << 0, RP_RULE_CHOSEN = 1 << 1 }; /* chosen: an option of the step under way */
 enum { RP_CALL_ID, RP_CALL_WHAT, RP_CALL_DOES, RP_CALL_SEQ };
 enum { RP_CALL_DOUBT = 1 << 0 }; /* the run stopped before it ended */
 

@@ -169,6 +169,18 @@ void rp__prose_middle(struct rp__str text, size_t max, struct rp__buf *out)
   rp__buf_add(out, s.p + s.n - tail, tail);
 }
 
+void rp__prose_fit(struct rp__str text, size_t max_bytes, struct rp__buf *out)
+{
+  size_t from = out->n;
+  for (size_t width = max_bytes; width > 0;) {
+    rp__prose_middle(text, width, out);
+    size_t n = out->n - from;
+    if (out->err || n <= max_bytes) return;
+    out->n = from;
+    width = RP_MIN(width - 1, width * max_bytes / n);
+  }
+}
+
 void rp__prose_clip(struct rp__str text, size_t max, struct rp__buf *out)
 {
   RP_AUTOBUF struct rp__buf line = RP_BUF(TEXT_MAX);

@@ -12,6 +12,8 @@
 /* Appends a text: its beginning and end when it is wider than `max`, for a wish stands before or behind what is pasted.
  */
 void rp__prose_middle(struct rp__str text, size_t max, struct rp__buf *out);
+/* As rp__prose_middle, in at most so many bytes, whatever the script. */
+void rp__prose_fit(struct rp__str text, size_t max_bytes, struct rp__buf *out);
 /* Appends a text, cut at the end when it is wider than `max`. */
 void rp__prose_clip(struct rp__str text, size_t max, struct rp__buf *out);
 size_t rp__prose_width(struct rp__str text);

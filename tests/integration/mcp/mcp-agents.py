@@ -268,7 +268,7 @@ def test_killed_with_several_servers_and_hooks():
         b = p.agent()
         b.start("m")
         told = b.initialize("m")
-        assert "toolu_7" in told, told
+        assert "- make: may or may not have happened" in told and "toolu_7" not in told, told
         assert len(p.sessions()) == 2, p.sessions()
         b.do("close", "m")
 

@@ -80,8 +80,8 @@ static void the_last_request_speaks_with_its_end(void **state)
        "LAST REQUEST (17 hours ago): make the parser read weeks",
        "ANSWER: The parser reads weeks now, and its tests pass."},
       {{"s", 30, 30, false, EVENTS(USER("修复登录页面的按钮颜色问题"))},
-       "NOT FINISHED (yesterday): 修复登录页面的按钮颜色问题",
-       "NO ANSWER CAME"},
+       "NOT FINISHED, NO ANSWER CAME (yesterday): 修复登录页面的按钮颜色问题",
+       "]"},
       {{"s", 30, 72, false,
         EVENTS(USER("Füge der Liste die Feiertage hinzu"), AGENT("Ich ergänze jetzt die Feiertage:"))},
        "NOT FINISHED (3 days ago): Füge der Liste die Feiertage hinzu",
@@ -248,7 +248,7 @@ static void lasting_rules_come_first(void **state)
   assert_null(strstr(strstr(told, "niemals direkt") + 1, "niemals direkt"));
 }
 
-/* What was declined in an older session has its age; a short follow-up has the request that it follows */
+/* What was declined in an older session has its age; an older session is told by the request that did most */
 static void older_sessions_say_when_and_what(void **state)
 {
   (void)state;
@@ -257,18 +257,23 @@ static void older_sessions_say_when_and_what(void **state)
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s-2", 2, 1, false,
                               EVENTS(USER("write the notes of release 0.4"), AGENT("They are written and linked."))});
-  cast_add(&c,
-           &(struct life){
-               "s-1", 50, 49, false,
-               EVENTS(USER("did the push of yesterday arrive? look please"), AGENT("It did not, main is ahead by one."),
-                      TOOL("c1", "Bash", "intended", "{\"command\":\"git reset --hard HEAD~1\"}"),
-                      USER("no, reset nothing: make a branch of it"), AGENT("The branch is there and pushed."),
-                      USER("Dann räum das auf."), TOOL("c2", "Bash", "done", "{\"command\":\"git branch -D old\"}"),
-                      AGENT("Der alte Zweig ist gelöscht."))});
+  cast_add(&c, &(struct life){"s-1", 50, 49, false,
+                              EVENTS(USER("read the catalogue in chunks of 64 KiB"), EDIT("c0", "src/catalogue.c"),
+                                     AGENT("It is read in chunks."),
+                                     TOOL("c1", "Bash", "intended",
+                                          "{\"command\":\"rm /home/someone/work/catalogue/old/data/.index\"}"),
+                                     USER("no, delete nothing: make a branch of it"),
+                                     AGENT("The branch is there and pushed."), USER("Dann räum das auf."),
+                                     TOOL("c2", "Bash", "done", "{\"command\":\"git branch -D old\"}"),
+                                     AGENT("Der alte Zweig ist gelöscht."))});
+  cast_add(&c, &(struct life){
+                   "s-0", 60, 60, false,
+                   EVENTS(USER("what is a branch, in one sentence please?"), AGENT("A movable name of a commit."))});
   struct rp__brief_input in = input_of(&c, p);
   const char *told = brief(&in, &out);
-  TOLD("THE USER DECLINED (2 days ago): git reset --hard HEAD~1 — «no, reset nothing: make a branch of it»");
-  TOLD("- 2 days ago: Dann räum das auf. (after: no, reset nothing: make a branch of it)");
+  TOLD("THE USER DECLINED (2 days ago): rm …/data/.index — «no, delete nothing: make a branch of it»");
+  TOLD("EARLIER SESSIONS:\n- 2 days ago: read the catalogue in chunks of 64 KiB → src/catalogue.c\n- 3 days ago: what "
+       "is a branch");
 }
 
 /* Whatever the bound is, it holds; the last request and what came of it are the last to go */
