@@ -141,7 +141,8 @@ void rp__brief_coder(const struct rp__brief_input *in, struct rp__draft *d)
   if (sessions == 0 && !in->resumed) return;
   header(in, sessions, d);
   rp__brief_last(in, d);
-  rp__brief_stopped(in, d);
+  /* Of a run in which nothing was asked it is no news that it died. */
+  if (in->resumed || in->n_sessions == 0 || in->sessions[0].crashed) rp__brief_stopped(in, d);
   rp__brief_tools(in, d);
   rp__brief_waiting(in, d);
   rp__brief_work(in, d);

@@ -29,7 +29,7 @@
 #define TODOS_MAX 5
 #define RULE_WIDTH 150
 #define RULES_TOLD 5
-#define LASTING_TOLD 3
+#define LASTING_TOLD 4
 #define RULES_SESSIONS 6
 #define RULES_LOOKED_AT 48
 #define DECLINED_SESSIONS 5
@@ -156,6 +156,12 @@ static bool tell(const struct rp__digest *g, size_t i, struct told *ret, struct 
   return false;
 }
 
+/* Whether an answer has a question, which a short word may have answered. */
+static bool asks(struct rp__str answer)
+{
+  return answer.n && (memchr(answer.p, '?', answer.n) || memmem(answer.p, answer.n, "？", 3));
+}
+
 static bool is_answered(const struct told *t)
 {
   return t->r.end == RP_END_ANSWERED;
@@ -250,8 +256,8 @@ void rp__brief_last(const struct rp__brief_input *in, struct rp__draft *d)
   if (!tell(g, p, &asked, d) || !tell(g, l, &last, d)) return;
   /* What came behind it was small talk, or thanks and "you're welcome". */
   bool thanks = is_answered(&last) && last.r.tools == 0 && rp__prose_width(last.r.answer) < THANKS_WIDTH &&
-                !memchr(last.r.answer.p, '?', last.r.answer.n);
-  if (l != p && is_answered(&asked) && (!last.r.go_on || thanks)) {
+                !asks(last.r.answer) && !asks(asked.r.answer);
+  if (l != p && (!last.r.go_on || (thanks && is_answered(&asked)))) {
     told_done(&last);
     last.room = RP_BUF(0);
     l = p;
@@ -405,10 +411,8 @@ static size_t add_rules(const struct rp__brief_input *in, size_t k, struct rule 
     struct rp__str s = {text.p ? text.p : "", text.n};
     size_t newer = 0;
     while (newer < n && !rp__words_repeat(s, rules[newer].words, RP_REPEATED)) newer++;
-    if (newer < n) {
-      rules[newer].lasting = rules[newer].lasting || r->lasting;
-      continue;
-    }
+    if (newer < n) rules[newer].lasting = rules[newer].lasting || r->lasting;
+    if (newer < n && rp__words_repeat(s, rules[newer].words, RP_SENT_AGAIN)) continue;
     rp__draft_words(s, r->words);
     n++;
   }
@@ -448,7 +452,7 @@ void rp__brief_rules(const struct rp__brief_input *in, struct rp__draft *d)
   for (size_t k = 0; k < RP_MIN(in->n_sessions, (size_t)RULES_SESSIONS); k++) n = add_rules(in, k, rules, n, d);
   for (int lasting = 1; lasting >= 0; lasting--)
     for (size_t i = 0; i < n && told < (lasting ? LASTING_TOLD : RULES_TOLD); i++) {
-      if (rules[i].lasting != (lasting == 1) || is_told(d, rules[i].text, RP_REPEATED)) continue;
+      if (rules[i].lasting != (lasting == 1) || is_told(d, rules[i].text, RP_SENT_AGAIN)) continue;
       struct rp__buf *out = rp__draft_item(d);
       rp__buf_str(out, "- ");
       add_text(out, rules[i].text, RULE_WIDTH, true);

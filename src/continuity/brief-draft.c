@@ -83,6 +83,18 @@ void rp__draft_drop(struct rp__draft *d)
   s->n = s->left_out = 0;
 }
 
+static void mask(struct rp__draft *d, struct rp__draft_item *item)
+{
+  RP_AUTOBUF struct rp__buf masked = RP_BUF(DRAFT_MAX);
+  size_t hits = 0;
+  if (rp__redact_text(d->redactor, d->bytes.p + item->at, item->n, &masked, &hits)) d->bytes.err = RP_E_NOMEM;
+  if (d->bytes.err || hits == 0) return;
+  d->bytes.n = item->at;
+  rp__buf_add(&d->bytes, masked.p, masked.n);
+  item->n = masked.n;
+  item->short_n = 0;
+}
+
 void rp__draft_why(struct rp__draft *d, const char *why, ...)
 {
   struct rp__draft_section *s = last_section(d);
@@ -95,6 +107,7 @@ void rp__draft_why(struct rp__draft *d, const char *why, ...)
     return;
   }
   item->n = d->bytes.n - item->at;
+  if (d->redactor && rp__redact_suspects(d->redactor, d->bytes.p + item->at, item->n)) mask(d, item);
   rp__draft_words((struct rp__str){d->bytes.p + item->at, item->n}, item->words);
   va_start(args, why);
   add_why(d, why, args, &item->why_at, &item->why_n);

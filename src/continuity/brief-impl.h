@@ -66,6 +66,7 @@ struct rp__draft_section {
 };
 
 struct rp__draft {
+  const struct rp__redactor *redactor; /* NULL: nothing is masked */
   struct rp__buf bytes;
   struct rp__draft_item *items;
   size_t n_items, cap_items;

@@ -268,6 +268,7 @@ int rp__brief_write(const struct rp__brief_input *in, struct rp__buf *out, struc
   RP_CLEANUP(rp__draft_done) struct rp__draft d;
   size_t before = out->n;
   rp__draft_init(&d);
+  d.redactor = in->redactor;
   /* A robot that starts afresh has nothing to be told; a coder may, where imported sessions have something to give. */
   if (in->form != RP_TEMPLATE_ROBOT)
     rp__brief_coder(in, &d);

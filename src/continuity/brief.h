@@ -12,6 +12,7 @@
 #include "core/fold.h"
 #include "core/liveness.h"
 #include "facets/digest/digest.h"
+#include "redact/redact.h"
 
 /* A session that speaks: what was asked in it, and what came of that. */
 struct rp__brief_session {
@@ -37,6 +38,8 @@ struct rp__brief_input {
   const struct rp__brief_session *sessions;
   size_t n_sessions;
   const char *root; /* the project's folder, or NULL */
+  /* Masks what only shows itself as a credential in the form that a brief tells it in, without marks and code. */
+  const struct rp__redactor *redactor; /* or NULL */
   size_t max_bytes;
 };
 

@@ -151,5 +151,11 @@ int rp_digest_json(rp_engine *e, const char *ref, char **ret, rp_error *err)
     write_rows(&d.digest->todos, "todos", "text", "status", &w);
   }
   rp__jw_end_object(&w);
-  return rp__text_give(&out, ret, err);
+  if (out.err) return rp__fail_nomem(err);
+  /* What an open session's digest tells has not gone through a record. */
+  struct rp__buf masked RP_AUTOBUF = RP_BUF(DOCUMENT_MAX);
+  struct rp__str told;
+  if (rp__mask_bytes(e->redactor, out.p, out.n, &masked, &told, NULL)) return rp__fail_nomem(err);
+  if (told.p == out.p) return rp__text_give(&out, ret, err);
+  return rp__text_give(&masked, ret, err);
 }

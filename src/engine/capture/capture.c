@@ -6,6 +6,7 @@
 
 #include "engine/keep/archive.h"
 #include "engine/capture/mirror.h"
+#include "core/mask.h"
 #include "engine/session-view.h"
 
 #define RECENT_SESSIONS 200 /* of the scope, whose topics say how common a topic is */
@@ -57,6 +58,23 @@ void rp__topic_key(const struct rp__key *key, unsigned char ret[32])
 
 /* ---- making ---- */
 
+/* Without the marks of Markdown a credential may show itself that nobody knew in the journal ("**Password:** …"). */
+static int mask_digest(const rp_session *s, struct rp__record_parts *parts, rp_error *err)
+{
+  RP_AUTOBUF struct rp__buf out = RP_BUF(RECORD_TEXT_MAX);
+  struct rp__str masked;
+  size_t hits = 0;
+  if (!parts->digest || !s->config->redact) return 0;
+  if (rp__mask_bytes(s->e->redactor, parts->digest, strlen(parts->digest), &out, &masked, &hits))
+    return rp__fail_nomem(err);
+  if (hits == 0) return 0;
+  char *copy = strndup(masked.p, masked.n);
+  if (!copy) return rp__fail_nomem(err);
+  free(parts->digest);
+  parts->digest = copy;
+  return 0;
+}
+
 /* The parts of a record, made of the state. */
 static int build_parts(rp_session *s, int64_t end_ms, const char *root, const struct rp__last_words *words,
                        struct rp__record_parts *ret, rp_error *err)
@@ -88,7 +106,7 @@ static int build_parts(rp_session *s, int64_t end_ms, const char *root, const st
   if (kept) rp__state_release(s, kept);
   if (warnings.n) rp__state_drop(s); /* whoever loads it next tells of the damage */
   pthread_mutex_unlock(&s->lock);
-  return rc;
+  return rc ? rc : mask_digest(s, ret, err);
 }
 
 /* In a sealed scope only ids, times and counts stay readable. */

@@ -137,6 +137,7 @@ int rp__restoration_brief(const struct rp__restoration *r, const struct rp__rest
       .sessions = r->speakers,
       .n_sessions = r->n_speakers,
       .root = r->root,
+      .redactor = r->config->redact ? r->e->redactor : NULL,
       .resumed = resumed,
       .max_bytes = bytes > RP_BRIEF_MARKS ? bytes - RP_BRIEF_MARKS : 0,
   };

@@ -268,7 +268,15 @@ static struct rp__str commit_hash(struct rp__str out)
 static struct rp__str commit_subject(struct rp__str command)
 {
   static const char heredoc[] = "<<";
-  const char *at = memmem(command.p, command.n, "git commit", 10), *end = command.p + command.n;
+  const char *at = command.p, *end = command.p + command.n;
+  for (bool stands = false; at && !stands;) { /* as a command of its own, not as a word in another's */
+    at = memmem(at, (size_t)(end - at), "git commit", 10);
+    const char *before = at;
+    while (before && before > command.p && rp__is_in(before[-1], " \t")) before--;
+    stands = before && (before == command.p || rp__is_in(before[-1], "&;|\n("));
+    if (at && !stands) at += 10;
+  }
+  if (at && memmem(at, (size_t)(end - at), "--dry-run", 9)) return (struct rp__str){0};
   /* The option stands alone or behind others: -m, -am, --message. */
   while (at && (at = memmem(at, (size_t)(end - at), " -", 2))) {
     at += 2;
@@ -306,6 +314,7 @@ static int ran(struct rp__digest *d, struct rp__str command, bool failed, struct
   if (text.n == 0) return 0;
   if (subject.n) {
     struct rp__str hash = commit_hash((struct rp__str){out.p ? out.p : "", out.n});
+    if (hash.n == 0 && out.n && memmem(out.p, out.n, "nothing ", 8)) return 0; /* … to commit, … added */
     rp__buf_printf(&error, "%.*s%s", (int)hash.n, hash.n ? hash.p : "", hash.n ? " " : "");
     rp__prose_clip(subject, LINE_WIDTH, &error);
     return error.err ? RP_E_NOMEM : RP_DIGEST_PUT(&d->commits, 0, at_ms, {0, {error.p, error.n}, 0});
@@ -368,7 +377,7 @@ int rp__digest_todo(struct rp__digest *d, struct rp__json items, int64_t at_ms)
   int rc = 0;
   if (items.type != RP_JSON_ARRAY) return 0;
   while (d->todos.count) rp__rows_drop(&d->todos, d->todos.count - 1);
-  while (rc == 0 && rp__json_next(items, &it, NULL, &item)) {
+  while (rc == 0 && d->todos.count < d->todos.shape->max_rows && rp__json_next(items, &it, NULL, &item)) {
     struct rp__json status = rp__json_get(item, "status");
     if (!is_closed(status)) rc = add_todo(d, first_of(item, names, RP_ARRAY_SIZE(names)), status, "", at_ms);
   }

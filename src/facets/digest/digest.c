@@ -18,7 +18,7 @@
 #define DECLINED_MAX 8
 #define RULES_MAX 12
 #define CALLS_MAX 32
-#define TEXT_MAX ((size_t)1 * 1024)
+#define TEXT_MAX ((size_t)1280)
 #define HEAD_MAX ((size_t)3 * 1024) /* bytes of the beginning of what was said … */
 #define TAIL_MAX ((size_t)1 * 1024) /* … and of its end */
 #define PROMPT_HEAD ((size_t)12 * 1024)
@@ -26,11 +26,11 @@
 #define ROOM 1024 /* bytes of the cells of a row that need no memory of their own */
 #define SCRATCH_KEPT ((size_t)64 * 1024)
 #define RULES_PROMPT_MAX 2500 /* bytes; a longer prompt is a document that was pasted */
-#define RULES_HEADINGS 2
 #define RULES_POINTS 6
 #define RULE_MIN 8
 #define RULE_WIDTH 220
 #define GO_ON_WIDTH 24
+#define GO_ON_REST 6 /* of what may follow a go-on, as in "ok man" */
 #define CHOICE_BYTES 80
 #define CHOICE_WIDTH 120
 #define TALK_WIDTH 60 /* a shorter request without any work, in a session that worked, was small talk */
@@ -91,7 +91,7 @@ static const struct rp__shape todo_shape = {
 };
 static const struct rp__shape declined_shape = {
     .name = "digest.declined",
-    .columns = {{"what", RP_CELL_TEXT, RP_COL_NEED, 200}, {"count", RP_CELL_NUMBER}, {"said", RP_CELL_TEXT, 0, 320}},
+    .columns = {{"what", RP_CELL_TEXT, RP_COL_NEED, 200}, {"count", RP_CELL_NUMBER}, {"said", RP_CELL_TEXT, 0, 640}},
     .time_name = "at",
     .keyed = true,
     .max_rows = DECLINED_MAX,
@@ -401,8 +401,17 @@ static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms
   rp__cues more = rp__digest_cues(d);
   unsigned headings, points;
   count_layout(prompt, &headings, &points);
-  if (prompt.n > RULES_PROMPT_MAX || headings >= RULES_HEADINGS) return 0;
-  rp__prose_plain(prompt, &plain);
+  if (prompt.n > RULES_PROMPT_MAX || headings) return 0;
+  RP_AUTOBUF struct rp__buf typed = RP_BUF(PROMPT_HEAD + PROMPT_TAIL + 8);
+  for (const char *at = prompt.p, *end = prompt.p + prompt.n; at < end;) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    size_t n = (size_t)((stop ? stop : end) - at);
+    if (!rp__cues_log_line(more, (struct rp__str){at, n})) rp__buf_add(&typed, at, n);
+    rp__buf_char(&typed, '\n');
+    at += n + (stop != NULL);
+  }
+  if (typed.err) return RP_E_NOMEM;
+  rp__prose_plain((struct rp__str){typed.p ? typed.p : "", typed.n}, &plain);
   struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
   struct rp__str s, point;
   int rc = plain.err;
@@ -429,22 +438,24 @@ static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms
   return rc;
 }
 
-/* The mark of an option that a short prompt chooses ("B", "option 2", "la 2", "2."); 0: it chooses none. */
+/*
+ * The mark of an option that a prompt chooses: it is all of the prompt ("B"), its first word with a mark behind it ("2,
+ * as you said"), or the second of two words ("option 2", "la 2"). 0: it chooses none.
+ */
 static char chosen(struct rp__str prompt)
 {
-  char mark = 0;
-  unsigned words = 0;
+  const char *blank = prompt.n && prompt.n <= CHOICE_BYTES ? memchr(prompt.p, ' ', prompt.n) : NULL;
+  size_t first = blank ? (size_t)(blank - prompt.p) : prompt.n, second = blank ? prompt.n - first - 1 : 0;
+  char c = 0;
   if (prompt.n == 0 || prompt.n > CHOICE_BYTES) return 0;
-  for (size_t i = 0; i < prompt.n && words < 3; words++) {
-    size_t end = i;
-    while (end < prompt.n && (rp__is_alnum(prompt.p[end]) || (uint8_t)prompt.p[end] >= 0x80)) end++;
-    char c = rp__ascii_lower(prompt.p[i]);
-    bool alone = end - i == 1 && ((c >= '1' && c <= '9') || (c >= 'a' && c <= 'e' && prompt.p[i] != 'a'));
-    if (alone && !mark) mark = c;
-    i = end;
-    while (i < prompt.n && !rp__is_alnum(prompt.p[i]) && (uint8_t)prompt.p[i] < 0x80) i++;
-  }
-  return mark;
+  if (first == 1 && !blank)
+    c = prompt.p[0];
+  else if (first == 2 && rp__is_in(prompt.p[1], ",.):"))
+    c = prompt.p[0];
+  else if (first > 1 && (second == 1 || (second == 2 && rp__is_in(blank[2], ".!)"))))
+    c = blank[1];
+  c = rp__ascii_lower(c);
+  return (c >= '1' && c <= '9') || (c >= 'a' && c <= 'e') ? c : 0;
 }
 
 /* A short choice is a decision: the option's words stand in what the agent said before. */
@@ -472,6 +483,7 @@ static int find_choice(struct rp__digest *d, struct rp__str prompt, int64_t at_m
   return plain.err;
 }
 
+/* Whether a text is made of go-ons alone ("ok, weiter"): a short request that begins with one is a request. */
 static bool goes_on(const struct rp__digest *d, struct rp__str text)
 {
   char room[4 * GO_ON_WIDTH + 1];
@@ -479,7 +491,17 @@ static bool goes_on(const struct rp__digest *d, struct rp__str text)
   if (rp__prose_width(text) >= GO_ON_WIDTH) return false;
   rp__cues_lower(text, &lower);
   struct rp__str s = {room, lower.n};
-  return s.n <= 2 || rp__cues_begin(rp__digest_cues(d), RP_CUE_GO_ON, s) > 0;
+  if (s.n <= 2) return true;
+  for (size_t n; (n = rp__cues_begin(rp__digest_cues(d), RP_CUE_GO_ON, s)) > 0;) {
+    s.p += n;
+    s.n -= n;
+    for (size_t skip = 1; s.n && skip; s.p += skip, s.n -= skip) {
+      bool wide = s.n > 2 && (memcmp(s.p, "\xef\xbc\x8c", 3) == 0 || memcmp(s.p, "\xe3\x80\x82", 3) == 0);
+      skip = rp__is_in(*s.p, " ,.!;-") ? 1 : wide ? 3 : 0; /* also the comma and the full stop of Chinese */
+    }
+    if (rp__prose_width(s) <= GO_ON_REST) return true;
+  }
+  return false;
 }
 
 static int apply_request(struct rp__digest *d, const struct rp__message_body *b, const struct rp__event *ev)
@@ -550,6 +572,10 @@ size_t rp__digest_asked(const struct rp__digest *d)
     bool talk = worked && !open && tools == 0 && rp__prose_width((struct rp__str){text.p, text.n}) < TALK_WIDTH;
     if (!(row->flags & RP_REQUEST_GO_ON) && !talk) return i - 1;
   }
+  /* There are only go-ons: the last with which something was done. */
+  for (size_t i = d->requests.count; i > 0; i--)
+    if ((i == d->requests.count ? d->tools : rp__digest_number(d->requests.v[i - 1], RP_REQUEST_TOOLS)) > 0)
+      return i - 1;
   return d->requests.count ? d->requests.count - 1 : 0;
 }
 

@@ -272,7 +272,8 @@ void rp__prose_plain(struct rp__str text, struct rp__buf *out)
     if (begins(bare, "```")) {
       /* A fence that opens and closes on one line hides that line alone. */
       bool closed = bare.n > 6 && memmem(bare.p + 3, bare.n - 3, "```", 3);
-      if (!closed) code = !code;
+      /* One that nothing closes hides nothing: its end may have been cut off. */
+      if (!closed) code = !code && text.n && memmem(text.p, text.n, "```", 3);
       continue;
     }
     if (!code && !is_layout(line)) plain_line(line, out);
@@ -484,7 +485,7 @@ void rp__prose_request(rp__cues more, struct rp__str prompt, struct rp__buf *out
   if (said.n)
     one_line(said, out);
   else
-    rp__prose_clip(prompt, RAW_WIDTH, out);
+    rp__prose_middle(prompt, RAW_WIDTH, out);
 }
 
 /* ---- how an answer ends ------------------------------------------------------------------------------- */
@@ -591,10 +592,6 @@ bool rp__prose_cut_off(rp__cues more, struct rp__str text)
   if (ends_with_colon(text)) return true;
   rp__cues_lower(text, &lower);
   if (rp__cues_begin(more, RP_CUE_ANNOUNCEMENTS, (struct rp__str){room, lower.n})) return true;
-  if (text.n < SAYS_LITTLE || is_filler(more, text)) return false; /* "Done" */
   uint32_t c = last_char(text);
-  bool open = rp__is_alnum((char)(c < 0x80 ? c : 0)) || c == ',' || c == ';' || c == '-' ||
-              (c >= 0x80 && !ends_wide(c) && c != 0x2026 && c != 0x300d && c != 0x201d && c != 0xbb && !is_picture(c) &&
-               c != 0xff09 && c != 0xfe0f);
-  return open;
+  return c == ',' || c == ';';
 }

@@ -107,6 +107,56 @@ static void the_last_request_is_none_that_only_goes_on(void **state)
   }
 }
 
+/* A short request that begins with a word of assent or dissent is a request all the same. */
+static void a_short_request_is_no_go_on(void **state)
+{
+  static const char *const requests[] = {"no funciona el login",  "no sound in the player", "Go 1.24 for the backend",
+                                         "non funziona il login", "нет звука в плеере",     "需要一个深色主题",
+                                         "nein: erst die Tests"};
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(requests); i++) {
+    RP_AUTOFOLD struct rp__fold *f = fold_new();
+    ask(f, "Move the cache to the disk");
+    call(f, "Edit", "{\"file_path\":\"a.c\"}", "done", "");
+    answer(f, "The cache lies on the disk now.");
+    ask(f, requests[i]);
+    call(f, "Edit", "{\"file_path\":\"b.c\"}", "done", "");
+    answer(f, "It is repaired.");
+    if (rp__digest_asked(digest_of(f)) != 1) fail_msg("'%s' is taken for a go-on", requests[i]);
+  }
+}
+
+/* An option is chosen by its mark alone, and never by a sentence that only has a letter in it. */
+static void a_choice_is_told_in_the_options_words(void **state)
+{
+  static const struct {
+    const char *said, *chosen;
+  } cases[] = {{"B", "chosen: B) copy the files by hand"},
+               {"b, das ist besser", "chosen: B) copy the files by hand"},
+               {"la 3", NULL},
+               {"option A", "chosen: A) keep the server"},
+               {"вариант c.", "chosen: C) delete the old database first"},
+               {"not B, wait", NULL},
+               {"nicht D bitte!", NULL},
+               {"anything but C", NULL},
+               {"c'est bon, merci", NULL},
+               {"e poi che si fa?", NULL},
+               {"plan B failed?", NULL}};
+  (void)state;
+  for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
+    RP_AUTOFOLD struct rp__fold *f = fold_new();
+    ask(f, "How do we move?");
+    answer(f, "There are ways:\nA) keep the server\nB) copy the files by hand\nC) delete the old database first\nD) "
+              "drop all");
+    ask(f, cases[i].said);
+    const struct rp__digest *d = digest_of(f);
+    size_t n = 0;
+    for (size_t k = 0; k < d->rules.count; k++) n += (d->rules.v[k]->flags & RP_RULE_CHOSEN) != 0;
+    if (n != (cases[i].chosen ? 1u : 0u)) fail_msg("'%s' chose %zu options", cases[i].said, n);
+    if (n) assert_cell(&d->rules, 0, RP_RULE_TEXT, cases[i].chosen);
+  }
+}
+
 /* Small talk: short, without any work, in a session that worked. An open one may be what is wanted next. */
 static void small_talk_is_skipped(void **state)
 {
@@ -301,6 +351,9 @@ static void commits_have_subject_and_hash(void **state)
        "\"output\":\"[fix/login 0badcafe] x\"");
   call(f, "Bash", "{\"command\":\"git commit -q -m \\\"$(cat <<'EOF'\\nОбновлён лексер\\n\\nlong\\nEOF\\n)\\\"\"}",
        "done", "");
+  call(f, "Bash", "{\"command\":\"echo git commit -m never >> notes\"}", "done", "");
+  call(f, "Bash", "{\"command\":\"git commit --dry-run -m 'a try'\"}", "done", "");
+  call(f, "Bash", "{\"command\":\"git commit -m 'empty' || true\"}", "done", "\"output\":\"nothing to commit\"");
   call(f, "Bash", "{\"command\":\"git commit -m 'never made'\"}", "failed", "\"output\":\"nothing to commit\"");
   call(f, "Bash", "{\"command\":\"git commit -m \\\"Say \\\\\\\"ciao\\\\\\\" to l'utente\\\" && git push\"}", "done",
        "");
@@ -605,6 +658,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_last_request_is_none_that_only_goes_on),
+      cmocka_unit_test(a_short_request_is_no_go_on),
+      cmocka_unit_test(a_choice_is_told_in_the_options_words),
       cmocka_unit_test(small_talk_is_skipped),
       cmocka_unit_test(the_newest_requests_stay),
       cmocka_unit_test(each_request_tells_how_it_ended),

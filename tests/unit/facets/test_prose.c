@@ -188,6 +188,7 @@ static void a_prompt_is_told_without_marks_and_code(void **state)
       {"Réécris la fonction 🚀 s'il te plaît", "Réécris la fonction s'il te plaît"},
       {"error: expected ';' before '}' token", "error: expected ';' before '}' token"},
       {"ログイン画面を\n直してください", "ログイン画面を 直してください"},
+      {"repair this:\n```c\nint x;\nand test it", "repair this: int x; and test it"},
       {"Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\n  File "
        "\"ferry/table.py\", line 9, in schedule\n    return [start + i * lasts for i in range(DAY // lasts)]\n         "
        "  "
@@ -297,8 +298,12 @@ static void a_step_that_was_announced_is_no_end(void **state)
       {"이제 설정을 확인하겠습니다.", true},
       {"The files are:", true},
       {"以下是文件：", true},
-      {"The upload is retried and the", true},
+      {"The upload is retried and the,", true},
       {"The upload is retried three times.", false},
+      {"Done, 33 tests pass", false},
+      {"Die Vorlage steht in mail.html", false},
+      {"Le modèle est écrit", false},
+      {"模板写好了", false},
       {"Done", false},
       {"Die Tests laufen durch.", false},
       {"Les tests passent tous.", false},

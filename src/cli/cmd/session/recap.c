@@ -8,6 +8,7 @@
 #include "cli/when.h"
 #include "base/text.h"
 
+#define WHEN_SHOWN 16      /* bytes of a wrong time that are told back; what is longer may be a credential */
 #define DAYS_DEFAULT 6     /* before today */
 #define SESSIONS_MAX 500   /* that are looked at */
 #define LISTED_MAX 1000000 /* rows that are passed over to find them, for --until */
@@ -406,8 +407,8 @@ static int when_of(const struct recap *r, int opt, bool end, int64_t *ret, rp_er
 {
   const char *text = rp__opt_text(r->c, opt);
   if (rp__when_parse(text, r->now, r->utc, end, ret)) return 0;
-  int code =
-      rp__fail_field(err, RP_E_USAGE, opts[opt].name, "--%s: '%s' is not a time", opts[opt].name, rp__text_shown(text));
+  int code = rp__fail_field(err, RP_E_USAGE, opts[opt].name, "--%s: %s is not a time", opts[opt].name,
+                            strlen(text) <= WHEN_SHOWN ? rp__text_shown(text) : "what was given");
   return rp__hinted(err, code, "write " WHEN);
 }
 
