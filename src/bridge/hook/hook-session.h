@@ -68,8 +68,9 @@ void rp__transcript_turn(const char *path, rp__transcript_failed_fn *fn, void *c
 
 /* ---- how a turn ended (turn.c) ---- */
 
-/* Whether the result of a call says that the user rejected it; the user's words, where it has them, are appended. */
-bool rp__hook_declined(struct rp__str result, struct rp__buf *said);
+/* Whether the result of a call says that the user rejected it; the user's words, where it has them, are appended. With
+ * `ran` the call is known to have run, so that only agents that report rejections so are believed. */
+bool rp__hook_declined(struct rp__str result, bool ran, struct rp__buf *said);
 /* Writes "declined":true and, unless it is empty, "said". */
 void rp__hook_write_declined(struct rp__jw *w, const struct rp__buf *said);
 /* Journals that the turn ended without an answer (B-13). `reason`: a string, or nothing. */

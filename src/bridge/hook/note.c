@@ -252,7 +252,7 @@ static bool is_declined(const struct rp__hook_session *h, struct rp__json output
   for (size_t i = 0; i < RP_ARRAY_SIZE(texts); i++) {
     rp__buf_reset(&text);
     if (texts[i].type == RP_JSON_STRING) rp__json_text(texts[i], &text);
-    if (text.n && rp__hook_declined((struct rp__str){text.p, text.n}, said)) return true;
+    if (text.n && rp__hook_declined((struct rp__str){text.p, text.n}, !failed(h), said)) return true;
   }
   return false;
 }

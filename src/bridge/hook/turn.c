@@ -19,9 +19,10 @@
 /* How agents begin the result of a call that the user rejected. The user's words follow `said` and end at `until`. */
 static const struct {
   const char *begins, *said, *until;
+  bool never_ran; /* is never the result of a call that ran: there it is text that a tool read */
 } rejections[] = {
-    {"The user doesn't want to proceed with this tool use", "the user said:", "\n\nNote: The user's next message"},
-    {"The user doesn't want to take this action right now", NULL, NULL},
+    {"The user doesn't want to proceed with this tool use", "the user said:", "\n\nNote: The user's next message", true},
+    {"The user doesn't want to take this action right now", NULL, NULL, true},
     {"[Operation Cancelled] Reason: User did not allow tool call", NULL, NULL}, /* Gemini CLI, Qwen Code */
     {"exec command rejected by user", NULL, NULL},                              /* Codex */
     {"patch rejected by user", NULL, NULL},
@@ -32,10 +33,12 @@ static const char *find(struct rp__str in, const char *what)
   return what && in.n ? memmem(in.p, in.n, what, strlen(what)) : NULL;
 }
 
-bool rp__hook_declined(struct rp__str result, struct rp__buf *said)
+bool rp__hook_declined(struct rp__str result, bool ran, struct rp__buf *said)
 {
   size_t i = 0;
-  while (i < RP_ARRAY_SIZE(rejections) && find(result, rejections[i].begins) != result.p) i++;
+  while (i < RP_ARRAY_SIZE(rejections) &&
+         (find(result, rejections[i].begins) != result.p || (ran && rejections[i].never_ran)))
+    i++;
   if (!result.n || i == RP_ARRAY_SIZE(rejections)) return false;
   const char *from = find(result, rejections[i].said), *end = result.p + result.n;
   if (!from) return true;
@@ -88,7 +91,7 @@ static void on_failed(void *ctx, const char *call_id, struct rp__str result)
   if (t->n == CALLS_MAX || strlen(call_id) >= CALL_MAX) return;
   struct rejected *c = &t->calls[t->n];
   *c = (struct rejected){.said = RP_BUF(INLINE_MAX)};
-  if (!rp__hook_declined(result, &c->said)) return;
+  if (!rp__hook_declined(result, false, &c->said)) return;
   rp__text_copy(c->id, sizeof c->id, call_id);
   t->n++;
 }

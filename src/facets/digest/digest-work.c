@@ -564,6 +564,8 @@ static int begun(struct rp__digest *d, struct rp__json id, struct rp__json name,
   struct rp__str short_name = tool_name(name, room);
   unsigned named = rp__cues_lists(rp__digest_cues(d), short_name);
   if (named & 1u << RP_CUE_TODO_TOOLS) return todo_tool(d, short_name, input, ev->at_ms);
+  /* Only an agent's own tool asks the user; another server's tool of that name answers for itself. */
+  if (short_name.n < rp__json_raw(name).n) named &= ~(1u << RP_CUE_ASK_TOOLS);
   enum does does = does_by_name(named, acp);
   if (find_what(name, input, acp, &does, &what)) return RP_E_NOMEM;
   if (what.n == 0) { /* its input does not tell */

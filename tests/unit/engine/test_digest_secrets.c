@@ -188,6 +188,36 @@ static void test_no_shape_of_text_is_told(void **state)
   }
 }
 
+/* Without the marks of Markdown, which a digest takes off, a password shows itself that the journal does not know. */
+static void test_marks_hide_nothing(void **state)
+{
+  static const char *const texts[] = {"The page works. **DB_PASSWORD**: hunter2Secret98",
+                                      "It is set: **Password:** hunter2Secret98",
+                                      "Set `password`: `hunter2Secret98` and start it again."};
+  struct rig *r = *state;
+  rp_error err = {0};
+  for (size_t i = 0; i < 2 * RP_ARRAY_SIZE(texts); i++) {
+    char scope[32], body[256], *doc;
+    struct shape x = {.n = 1, .secrets = {{"hunter2Secret98", 15}}};
+    snprintf(scope, sizeof scope, "m%zu", i);
+    rp_session *s = rig_start(r, scope, NULL, RP_OWNER_SELF);
+    rig_say(s, "Make the page work again");
+    snprintf(body, sizeof body, "{\"role\":\"assistant\",\"content\":\"%s\"}", texts[i / 2]);
+    rig_put(s, "message", body);
+    OK(rp_digest_json(r->e, rp_session_id(s), &doc, &err), err);
+    assert_hidden(&x, "the digest", doc);
+    rp_free(doc);
+    if (i % 2) /* or it dies */
+      rig_end(s);
+    else
+      rp_session_free(s);
+    r->wall += 3600 * 1000;
+    s = rig_start(r, scope, NULL, RP_OWNER_SELF);
+    assert_hidden(&x, "the start", rp_start_json(s));
+    rig_end(s);
+  }
+}
+
 static void test_no_shape_of_json_is_told(void **state)
 {
   struct rig *r = *state;
@@ -214,6 +244,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_no_shape_of_text_is_told, rig_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(test_marks_hide_nothing, rig_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(test_no_shape_of_json_is_told, rig_setup, rig_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
