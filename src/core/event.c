@@ -282,6 +282,29 @@ static void search_value(struct rp__json v, unsigned depth, struct rp__buf *out)
   while (rp__json_next(v, &it, NULL, &item)) search_value(item, depth - 1, out);
 }
 
+static void look_at(struct rp__json body, struct rp__event_look *l)
+{
+  struct rp__json_iter it = {0};
+  l->n = 0;
+  l->made = true;
+  l->part = false;
+  while (!l->part && rp__json_next(body, &it, &l->name[l->n], &l->value[l->n])) {
+    l->part = memchr(l->name[l->n].p, '\\', l->name[l->n].n) != NULL;
+    if (++l->n == RP_EVENT_LOOK_MAX) l->part = true;
+  }
+}
+
+struct rp__json rp__event_member(const struct rp__event *ev, const char *name, size_t n)
+{
+  struct rp__event_look *l = ev->look;
+  if (!l || ev->body.type != RP_JSON_OBJECT) return rp__json_get(ev->body, name);
+  if (!l->made) look_at(ev->body, l);
+  if (l->part) return rp__json_get(ev->body, name);
+  for (size_t i = 0; i < l->n; i++)
+    if (l->name[i].n == n && memcmp(l->name[i].p, name, n) == 0) return l->value[i];
+  return (struct rp__json){0};
+}
+
 void rp__event_search_text(struct rp__json body, struct rp__buf *out)
 {
   search_value(body, RP_DEPTH_MAX, out);

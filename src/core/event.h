@@ -49,8 +49,26 @@ struct rp__event {
   enum rp__kind kind;
   const char *kind_name;
   struct rp__json body;
-  bool lost; /* it can't be read: x-damaged, with the reason, stands in its place and is not stored */
+  struct rp__event_look *look; /* at the body, while the event is folded; NULL: each rp__event_get looks anew */
+  bool lost;                   /* it can't be read: x-damaged, with the reason, stands in its place and is not stored */
 };
+
+/*
+ * The members of a body, found in one walk by the first facet that asks for one: a dozen facets do, and an output may
+ * be long.
+ */
+#define RP_EVENT_LOOK_MAX 16
+struct rp__event_look {
+  struct rp__json name[RP_EVENT_LOOK_MAX], value[RP_EVENT_LOOK_MAX];
+  size_t n;
+  bool made, part; /* part: there are more members, or one has an escape in its name */
+};
+struct rp__json rp__event_member(const struct rp__event *ev, const char *name, size_t n);
+/* The member of an event's body, as rp__json_get finds it. */
+static inline struct rp__json rp__event_get(const struct rp__event *ev, const char *name)
+{
+  return rp__event_member(ev, name, strlen(name));
+}
 
 #define RP_KIND_DAMAGED "x-damaged" /* in the place of an event that could not be read, told or stored by a repair */
 

@@ -68,7 +68,11 @@ int rp__fold_apply(struct rp__fold *f, const struct rp__event *ev, int64_t *ret_
   int rc = 0;
   for (size_t i = 0; aged && rc == 0 && i < f->table->n; i++)
     if (f->table->ops[i]->age) rc = f->table->ops[i]->age(f->state[i], elapsed, ev);
-  for (size_t i = 0; rc == 0 && i < f->table->n; i++) rc = f->table->ops[i]->apply(f->state[i], ev);
+  struct rp__event_look look;
+  struct rp__event seen = *ev;
+  look.made = false;
+  seen.look = &look;
+  for (size_t i = 0; rc == 0 && i < f->table->n; i++) rc = f->table->ops[i]->apply(f->state[i], &seen);
   if (rc) return rc;
   f->seq = ev->seq;
   f->at_ms = ev->at_ms;

@@ -156,7 +156,7 @@ static int conversation_apply(void *state, const struct rp__event *ev)
   /* A stream without a name does not outlive the run that spoke. */
   if (ev->kind == RP_KIND_RESTORED) {
     close_unnamed(c);
-    struct rp__json messages = rp__json_get(rp__json_get(ev->body, "carried"), "conversation");
+    struct rp__json messages = rp__json_get(rp__event_get(ev, "carried"), "conversation");
     struct rp__json item;
     struct rp__json_iter it = {0};
     if (c->count || c->total || messages.type != RP_JSON_ARRAY) return 0;

@@ -200,7 +200,7 @@ static int apply_note(struct rp__evidence_heard *e, const struct rp__event *ev)
   int rc = rp__cells_read(&note_shape, ev->body, &c, &ok);
   if (rc || !ok) return rc;
   c.cell[RP_NOTE_SEQ] = rp__str(seq); /* whatever the body says under that name */
-  if (uses_context(rp__json_get(ev->body, "context_used")) && e->context_used < INT64_MAX) e->context_used++;
+  if (uses_context(rp__event_get(ev, "context_used")) && e->context_used < INT64_MAX) e->context_used++;
   return rp__rows_put(&e->notes, e->notes.count, &c, ev->at_ms);
 }
 
@@ -233,7 +233,7 @@ static int apply_frame(struct rp__evidence_heard *e, const struct rp__event *ev)
   int rc = rp__cells_read(&frame_shape, ev->body, &c, &ok);
   if (rc || !ok) return rc;
   c.cell[RP_FRAME_SEQ] = rp__str(seq);
-  struct rp__json embedding = rp__json_get(ev->body, "embedding");
+  struct rp__json embedding = rp__event_get(ev, "embedding");
   bool kept = (embedding.type == RP_JSON_ARRAY || embedding.type == RP_JSON_STRING) && embedding.n <= EMBEDDING_MAX;
   if (!kept) c.cell[RP_FRAME_EMBEDDING] = (struct rp__str){0};
   rc = rp__rows_put(&e->frames, e->frames.count, &c, ev->at_ms);
@@ -270,11 +270,11 @@ static int add_text(struct rp__buf *b, struct rp__json v, size_t max)
 
 static int apply_transcript(struct rp__evidence_heard *e, const struct rp__event *ev)
 {
-  struct rp__json text = rp__json_get(ev->body, "text");
+  struct rp__json text = rp__event_get(ev, "text");
   if (text.type != RP_JSON_STRING) return 0;
   rp__buf_reset(&e->interim);
   if (text.n <= 2) return 0;
-  if (rp__json_get(ev->body, "final").type == RP_JSON_FALSE) return add_text(&e->interim, text, INTERIM_MAX);
+  if (rp__event_get(ev, "final").type == RP_JSON_FALSE) return add_text(&e->interim, text, INTERIM_MAX);
   return add_text(&e->transcript, text, TRANSCRIPT_MAX);
 }
 
@@ -286,7 +286,7 @@ bool rp__gist_empty(const struct rp__gist *g)
 /* N-07: the memory of the conversation before, until this one has its own. */
 static int apply_restored(struct rp__gist *g, const struct rp__event *ev)
 {
-  struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "memory");
+  struct rp__json carried = rp__json_get(rp__event_get(ev, "carried"), "memory");
   return carried.type == RP_JSON_OBJECT && rp__gist_empty(g) ? gist_merge(g, carried) : 0;
 }
 

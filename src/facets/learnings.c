@@ -40,7 +40,7 @@ static int apply_learning(struct rp__rows *r, const struct rp__event *ev)
 static int apply_confidence(struct rp__rows *r, const struct rp__event *ev)
 {
   RP_AUTOCELLS struct rp__cells told = {0}, c = {0};
-  struct rp__json score = rp__json_get(ev->body, "new_score");
+  struct rp__json score = rp__event_get(ev, "new_score");
   double value;
   bool ok;
   if (r->count == 0 || !rp__json_double(score, &value) || score.n > 32) return 0;
@@ -55,7 +55,7 @@ static int apply_confidence(struct rp__rows *r, const struct rp__event *ev)
 
 static int apply_restored(struct rp__rows *r, const struct rp__event *ev)
 {
-  struct rp__json memories = rp__json_get(ev->body, "memories"), item;
+  struct rp__json memories = rp__event_get(ev, "memories"), item;
   struct rp__json_iter it = {0};
   int rc = 0;
   while (rc == 0 && memories.type == RP_JSON_ARRAY && rp__json_next(memories, &it, NULL, &item)) {

@@ -45,8 +45,8 @@ static int pending_apply(void *state, const struct rp__event *ev)
   char seq[NUMBER_TEXT], omitted[NUMBER_TEXT];
   bool ok;
   if (ev->kind != r->shape->kind) return 0;
-  struct rp__json status = rp__json_get(ev->body, "status");
-  int rc = read_id(r->shape, rp__json_get(ev->body, "id"), &c, &ok);
+  struct rp__json status = rp__event_get(ev, "status");
+  int rc = read_id(r->shape, rp__event_get(ev, "id"), &c, &ok);
   if (rc || !ok || status.type != RP_JSON_STRING) return rc;
   size_t i = rp__rows_find(r, c.cell[RP_PENDING_ID]);
   if (!rp__json_eq(status, "pending")) {

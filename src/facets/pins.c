@@ -169,7 +169,7 @@ static int apply_unpin(struct pins *p, const struct rp__event *ev)
 {
   RP_AUTOBUF struct rp__buf room = {0};
   RP_AUTOCELLS struct rp__cells c = {0};
-  struct rp__json v = rp__json_get(ev->body, "label");
+  struct rp__json v = rp__event_get(ev, "label");
   struct rp__str label;
   if (v.type != RP_JSON_STRING) return 0;
   int rc = text_of(v, &room, &label);
@@ -184,7 +184,7 @@ static int apply_unpin(struct pins *p, const struct rp__event *ev)
 
 static int apply_restored(struct pins *p, const struct rp__event *ev)
 {
-  struct rp__json pins = rp__json_get(ev->body, "pins"), item;
+  struct rp__json pins = rp__event_get(ev, "pins"), item;
   struct rp__json_iter it = {0};
   int rc = 0;
   while (rc == 0 && pins.type == RP_JSON_ARRAY && rp__json_next(pins, &it, NULL, &item)) {

@@ -59,12 +59,14 @@ static bool read_time(struct rp__json v, int64_t *ret)
 static int presence_apply(void *state, const struct rp__event *ev)
 {
   struct presence *p = state;
-  struct rp__json name = rp__json_get(ev->body, "name");
-  if (ev->kind == RP_KIND_PERSON && name_ok(name)) return set_person(p, name, ev->at_ms);
-  if (ev->kind == RP_KIND_SLEEP && parse_sleep(rp__json_get(ev->body, "state"), &p->sleep)) p->told = true;
+  if (ev->kind == RP_KIND_PERSON) {
+    struct rp__json name = rp__event_get(ev, "name");
+    return name_ok(name) ? set_person(p, name, ev->at_ms) : 0;
+  }
+  if (ev->kind == RP_KIND_SLEEP && parse_sleep(rp__event_get(ev, "state"), &p->sleep)) p->told = true;
   if (ev->kind == RP_KIND_RESTORED) {
     /* What an earlier session left, as far as it makes sense. */
-    struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "presence");
+    struct rp__json carried = rp__json_get(rp__event_get(ev, "carried"), "presence");
     struct rp__json person = rp__json_get(carried, "last_person");
     int64_t at_ms = ev->at_ms;
     if (!presence_empty(p) || carried.type != RP_JSON_OBJECT) return 0;

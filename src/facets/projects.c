@@ -77,7 +77,7 @@ int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
   size_t found;
   if (ev->kind == RP_KIND_ACTIVITY) {
     size_t in_text;
-    struct rp__str folder = rp__text_head(rp__json_get(ev->body, "workdir"), room);
+    struct rp__str folder = rp__text_head(rp__event_get(ev, "workdir"), room);
     int rc = each_in(folder, true, fn, ctx, &found);
     /* The last part of a folder that is more than somebody's home. */
     while (folder.n > 1 && folder.p[folder.n - 1] == '/') folder.n--;
@@ -89,17 +89,17 @@ int rp__project_each(const struct rp__event *ev, rp__project_fn *fn, void *ctx)
     if (name.n && name.p[0] == '-') name.n = 0; /* a path as a name, as agents write it */
     if (home || name_length(name, 0, true) != name.n || name.n > NAME_MAX_BYTES) name.n = 0;
     if (rc == 0 && found == 0 && name.n) rc = fn(ctx, name);
-    if (rc == 0) rc = each_in(rp__text_head(rp__json_get(ev->body, "text"), room), false, fn, ctx, &in_text);
+    if (rc == 0) rc = each_in(rp__text_head(rp__event_get(ev, "text"), room), false, fn, ctx, &in_text);
     return rc;
   }
   if (ev->kind == RP_KIND_TOOL) { /* paths anywhere in the input, so its JSON is read as one text */
-    struct rp__json input = rp__json_get(ev->body, "input");
+    struct rp__json input = rp__event_get(ev, "input");
     return input.n ? rp__project_each_in((struct rp__str){input.p, input.n}, fn, ctx) : 0;
   }
   /* Doors name the folder of the scope beside what the user said. */
   if (ev->kind != RP_KIND_PROJECT && ev->kind != RP_KIND_MESSAGE) return 0;
   const char *member = ev->kind == RP_KIND_PROJECT ? "name" : "project";
-  struct rp__str name = rp__text_head(rp__json_get(ev->body, member), room);
+  struct rp__str name = rp__text_head(rp__event_get(ev, member), room);
   return name.n && name.n <= RP_EVENT_ID_MAX ? fn(ctx, name) : 0;
 }
 

@@ -55,7 +55,7 @@ static int provider_apply(void *state, const struct rp__event *ev)
   static const char *const deep[RP_MERGE_DEEP_MAX] = {"config", "metadata"};
   struct rp__object *o = state;
   if (ev->kind != RP_KIND_PROVIDER) return 0;
-  struct rp__json was = rp__json_get(rp__object_json(o), "type"), type = rp__json_get(ev->body, "type");
+  struct rp__json was = rp__json_get(rp__object_json(o), "type"), type = rp__event_get(ev, "type");
   if (type.type == RP_JSON_STRING && was.type == RP_JSON_STRING && !same_text(was, type)) rp__object_done(o);
   return rp__object_merge(o, ev->body, deep, PROVIDER_BYTES);
 }
@@ -116,7 +116,7 @@ static int runtime_apply(void *state, const struct rp__event *ev)
   if (ev->kind == RP_KIND_RUNTIME) {
     struct rp__object *o = state;
     enum rp__runtime was = status_in(rp__object_json(o)), told = status_in(ev->body);
-    bool kept = rp__json_get(ev->body, "status").type != RP_JSON_NONE && !rp__runtime_may(was, told);
+    bool kept = rp__event_get(ev, "status").type != RP_JSON_NONE && !rp__runtime_may(was, told);
     int rc = merge(o, ev->body);
     return !rc && kept ? set_status(o, was) : rc;
   }

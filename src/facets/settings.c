@@ -40,9 +40,9 @@ static int settings_apply(void *state, const struct rp__event *ev)
 {
   struct settings *s = state;
   if (ev->kind != RP_KIND_SESSION) return 0;
-  int rc = set_name(s, rp__json_get(ev->body, "name"));
-  if (rc == 0) rc = set_object(&s->settings, rp__json_get(ev->body, "settings"), SETTINGS_MAX);
-  if (rc == 0) rc = set_object(&s->meta, rp__json_get(ev->body, "meta"), META_MAX);
+  int rc = set_name(s, rp__event_get(ev, "name"));
+  if (rc == 0) rc = set_object(&s->settings, rp__event_get(ev, "settings"), SETTINGS_MAX);
+  if (rc == 0) rc = set_object(&s->meta, rp__event_get(ev, "meta"), META_MAX);
   return rc;
 }
 

@@ -137,7 +137,7 @@ static int apply_task(struct tasks *t, const struct rp__event *ev)
   bool ok;
   int rc = rp__cells_read(&shape, ev->body, &c, &ok);
   if (rc || !ok) return rc;
-  set_status(&c, rp__json_get(ev->body, "status"));
+  set_status(&c, rp__event_get(ev, "status"));
   rp__cells_literal(&c, RP_TASK_SOURCE, FROM_PIPELINE);
   c.cell[RP_TASK_INHERITED_FROM] = c.cell[HEARD_IN] = (struct rp__str){0};
   c.flags &= RP_TASK_FLAGGED;
@@ -245,9 +245,9 @@ static int hear(struct tasks *t, size_t i, const struct rp__mention *m, const st
   RP_AUTOCELLS struct rp__cells c = {.flags = REFERRED};
   RP_AUTOBUF struct rp__buf title = RP_BUF(2 * RP_TEXT_HEAD);
   const struct rp__row *row = i < t->rows.count ? t->rows.v[i] : NULL;
-  struct rp__json id = rp__json_get(ev->body, "message_id");
+  struct rp__json id = rp__event_get(ev, "message_id");
   /* Chunks of a stream are one message, by its id or because no whole message came between. */
-  bool whole = rp__json_get(ev->body, "partial").type != RP_JSON_TRUE;
+  bool whole = rp__event_get(ev, "partial").type != RP_JSON_TRUE;
   int rc = rp__mention_title(m, &title);
   if (!rc && !row) rc = name_task(&c, m->id, (struct rp__str){title.p, title.n}, FROM_MESSAGE);
   if (row) rp__cells_from(&c, row);
@@ -291,7 +291,7 @@ static int apply_message(struct tasks *t, const struct rp__event *ev)
 
 static int apply_restored(struct tasks *t, const struct rp__event *ev)
 {
-  struct rp__json tasks = rp__json_get(ev->body, "tasks"), pins = rp__json_get(ev->body, "pins"), item;
+  struct rp__json tasks = rp__event_get(ev, "tasks"), pins = rp__event_get(ev, "pins"), item;
   struct rp__json_iter task = {0}, pin = {0};
   int rc = 0;
   while (rc == 0 && tasks.type == RP_JSON_ARRAY && rp__json_next(tasks, &task, NULL, &item)) {

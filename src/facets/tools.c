@@ -52,6 +52,7 @@ struct call {
 struct tools {
   struct call *calls[CALLS_MAX + 1]; /* one more than stays, until the surplus is dropped */
   size_t count, bytes;
+  size_t ended; /* of them, with an outcome */
 };
 
 /* What an event or a snapshot says about a call. */
@@ -107,19 +108,21 @@ static struct call *call_new(const struct told *t)
   return c;
 }
 
+/* The newest first, for those end next. */
 static size_t find(const struct tools *t, struct rp__str id)
 {
-  size_t i = 0;
-  for (; i < t->count; i++) {
-    const struct call *c = t->calls[i];
-    if (c->n[PART_ID] == id.n && memcmp(c->bytes, id.p, id.n) == 0) break;
+  for (size_t i = t->count; i > 0; i--) {
+    const struct call *c = t->calls[i - 1];
+    if (c->n[PART_ID] != id.n || c->bytes[id.n - 2] != id.p[id.n - 2]) continue; /* most differ at their end */
+    if (memcmp(c->bytes, id.p, id.n) == 0) return i - 1;
   }
-  return i;
+  return t->count;
 }
 
 static void drop(struct tools *t, size_t i)
 {
   t->bytes -= call_bytes(t->calls[i]);
+  t->ended -= has_outcome(t->calls[i]);
   free(t->calls[i]);
   t->count--;
   memmove(&t->calls[i], &t->calls[i + 1], (t->count - i) * sizeof t->calls[0]);
@@ -146,11 +149,9 @@ static size_t victim(const struct tools *t, unsigned from)
 static void drop_surplus(struct tools *t)
 {
   for (;;) {
-    size_t ended = 0;
-    for (size_t i = 0; i < t->count; i++) ended += has_outcome(t->calls[i]);
-    if (ended > DONE_MAX || t->bytes > BYTES_MAX)
+    if (t->ended > DONE_MAX || t->bytes > BYTES_MAX)
       drop(t, victim(t, 0));
-    else if (t->count - ended > OPEN_MAX)
+    else if (t->count - t->ended > OPEN_MAX)
       drop(t, victim(t, 1));
     else
       return;
@@ -162,24 +163,26 @@ static void put(struct tools *t, size_t i, struct call *c)
 {
   if (i < t->count) {
     t->bytes -= call_bytes(t->calls[i]);
+    t->ended -= has_outcome(t->calls[i]);
     free(t->calls[i]);
   } else {
     t->count++;
   }
   t->calls[i] = c;
   t->bytes += call_bytes(c);
+  t->ended += has_outcome(c);
 }
 
 /* ---- events ---------------------------------------------------------------------- */
 
-/* The string in its one spelling, cut to `max` decoded bytes (cut false: nothing when it is longer). */
-static int spell(struct rp__json v, size_t max, bool cut, struct rp__buf *out)
+/* The string in its one spelling, cut to `max` decoded bytes (cut false: nothing when it is longer): v, or in `out`. */
+static int spell(struct rp__json v, size_t max, bool cut, struct rp__buf *out, struct rp__str *ret)
 {
   RP_AUTOBUF struct rp__buf text = RP_BUF(v.n);
   if (v.type != RP_JSON_STRING) return 0;
   if (v.n - 2 <= max && !memchr(v.p, '\\', v.n)) {
-    rp__buf_add(out, v.p, v.n);
-    return out->err;
+    *ret = (struct rp__str){v.p, v.n};
+    return 0;
   }
   if (rp__json_text(v, &text)) return text.err;
   size_t n = text.n;
@@ -187,6 +190,7 @@ static int spell(struct rp__json v, size_t max, bool cut, struct rp__buf *out)
   if (n > max) n = rp__text_clip(text.p, max);
   struct rp__jw w = RP_JW(out);
   rp__jw_strn(&w, text.p, n);
+  *ret = (struct rp__str){out->p, out->n};
   return out->err;
 }
 
@@ -204,13 +208,11 @@ static int tools_apply(void *state, const struct rp__event *ev)
   if (ev->kind == RP_KIND_TOOL) {
     RP_AUTOBUF struct rp__buf id = RP_BUF(ID_RAW_MAX), name = RP_BUF(NAME_RAW_MAX);
     struct told told = {.seq = ev->seq, .at_ms = ev->at_ms};
-    if (!parse_status(rp__json_get(ev->body, "status"), &told.status)) return 0;
-    int rc = spell(rp__json_get(ev->body, "call_id"), RP_EVENT_ID_MAX, false, &id);
-    if (rc == 0) rc = spell(rp__json_get(ev->body, "name"), NAME_MAX_BYTES, true, &name);
-    if (rc || id.n == 0 || name.n == 0) return rc;
+    if (!parse_status(rp__event_get(ev, "status"), &told.status)) return 0;
+    int rc = spell(rp__event_get(ev, "call_id"), RP_EVENT_ID_MAX, false, &id, &told.part[PART_ID]);
+    if (rc == 0) rc = spell(rp__event_get(ev, "name"), NAME_MAX_BYTES, true, &name, &told.part[PART_NAME]);
+    if (rc || told.part[PART_ID].n == 0 || told.part[PART_NAME].n == 0) return rc;
 
-    told.part[PART_ID] = (struct rp__str){id.p, id.n};
-    told.part[PART_NAME] = (struct rp__str){name.p, name.n};
     size_t i = find(t, told.part[PART_ID]);
     if (i < t->count) {
       if (!believed[t->calls[i]->status][told.status]) return 0;
@@ -220,15 +222,15 @@ static int tools_apply(void *state, const struct rp__event *ev)
         told.omitted[k] = t->calls[i]->omitted[k];
       }
     }
-    tell_value(&told, PART_INPUT, rp__json_get(ev->body, "input"));
-    tell_value(&told, PART_OUTPUT, rp__json_get(ev->body, "output"));
+    tell_value(&told, PART_INPUT, rp__event_get(ev, "input"));
+    tell_value(&told, PART_OUTPUT, rp__event_get(ev, "output"));
     struct call *c = call_new(&told);
     if (!c) return RP_E_NOMEM;
     put(t, i, c);
     drop_surplus(t);
     return 0;
   }
-  struct rp__json cause = ev->kind == RP_KIND_RESTORED ? rp__json_get(ev->body, "cause") : (struct rp__json){0};
+  struct rp__json cause = ev->kind == RP_KIND_RESTORED ? rp__event_get(ev, "cause") : (struct rp__json){0};
   if (cause.type != RP_JSON_STRING || rp__json_eq(cause, "clean") || rp__json_eq(cause, "upgrade")) return 0;
   for (size_t i = 0; i < t->count; i++) {
     struct call *c = t->calls[i];

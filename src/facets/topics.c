@@ -354,17 +354,17 @@ static int topics_apply(void *state, const struct rp__event *ev)
     return rc;
   case RP_KIND_PIN: return count_pin(t, ev->body);
   case RP_KIND_ACTIVITY:
-    rc = count_string(t, rp__json_get(ev->body, "text"), plain);
-    if (rc == 0) rc = count_categories(t, rp__json_get(ev->body, "categories"));
+    rc = count_string(t, rp__event_get(ev, "text"), plain);
+    if (rc == 0) rc = count_categories(t, rp__event_get(ev, "categories"));
     return rc ? rc : rp__project_each(ev, count_project, t);
   case RP_KIND_TOOL:
-    item = rp__json_get(ev->body, "input");
+    item = rp__event_get(ev, "input");
     rc = item.n ? count_file(t, item) : 0;
     return rc || !item.n ? rc : rp__project_each_in((struct rp__str){item.p, item.n}, count_project, t);
   case RP_KIND_PROJECT: return rp__project_each(ev, count_project, t);
-  case RP_KIND_LEARNING: return count_categories(t, rp__json_get(ev->body, "categories"));
+  case RP_KIND_LEARNING: return count_categories(t, rp__event_get(ev, "categories"));
   case RP_KIND_RESTORED:
-    pins = rp__json_get(ev->body, "pins");
+    pins = rp__event_get(ev, "pins");
     while (rc == 0 && pins.type == RP_JSON_ARRAY && rp__json_next(pins, &it, NULL, &item)) rc = count_pin(t, item);
     return rc;
   default: return 0;

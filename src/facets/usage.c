@@ -30,11 +30,11 @@ static int usage_apply(void *state, const struct rp__event *ev)
   if (ev->kind != RP_KIND_USAGE) return 0;
   for (size_t i = 0; i < RP_ARRAY_SIZE(counts); i++) {
     int64_t v, *sum = count_in(u, &counts[i]);
-    if (!rp__json_i64(rp__json_get(ev->body, counts[i].name), &v) || v < 0) continue;
+    if (!rp__json_i64(rp__event_get(ev, counts[i].name), &v) || v < 0) continue;
     if (__builtin_add_overflow(*sum, v, sum)) *sum = INT64_MAX;
   }
   double cost;
-  if (rp__json_double(rp__json_get(ev->body, "cost_usd"), &cost) && cost > 0) {
+  if (rp__json_double(rp__event_get(ev, "cost_usd"), &cost) && cost > 0) {
     u->cost_usd += cost;
     if (u->cost_usd > DBL_MAX) u->cost_usd = DBL_MAX;
   }

@@ -97,10 +97,10 @@ static void apply_emotion(struct affect *a, const struct rp__event *ev)
 {
   const struct rp__emotions *t = table_of(a);
   size_t i = 0;
-  while (i < t->n_events && !rp__json_eq(rp__json_get(ev->body, "event"), t->event[i].name)) i++;
+  while (i < t->n_events && !rp__json_eq(rp__event_get(ev, "event"), t->event[i].name)) i++;
   double intensity = 1;
   if (i == t->n_events) return;
-  rp__json_double(rp__json_get(ev->body, "intensity"), &intensity);
+  rp__json_double(rp__event_get(ev, "intensity"), &intensity);
   be_born(a, ev->at_ms);
   live_until(a, ev->at_ms);
   a->felt = true;
@@ -247,7 +247,7 @@ static int affect_apply(void *state, const struct rp__event *ev)
   struct affect *a = state;
   if (ev->kind == RP_KIND_EMOTION) apply_emotion(a, ev);
   if (ev->kind == RP_KIND_SESSION) {
-    struct rp__json settings = rp__json_get(ev->body, "settings");
+    struct rp__json settings = rp__event_get(ev, "settings");
     struct rp__json table = rp__json_get(settings, "emotions");
     bool cleared = settings.type == RP_JSON_NULL || table.type == RP_JSON_NULL;
     if (cleared ? !a->own : table.type != RP_JSON_OBJECT || table.n > RP_EMOTIONS_BYTES) return 0;
@@ -256,11 +256,11 @@ static int affect_apply(void *state, const struct rp__event *ev)
     return set_table(a, table);
   }
   if (ev->kind == RP_KIND_RESTORED) {
-    struct rp__json carried = rp__json_get(rp__json_get(ev->body, "carried"), "affect");
+    struct rp__json carried = rp__json_get(rp__event_get(ev, "carried"), "affect");
     double elapsed = 0;
     bool ok;
     if (a->felt || carried.type != RP_JSON_OBJECT) return 0;
-    read_number(rp__json_get(ev->body, "elapsed_seconds"), 0, 1e11, &elapsed);
+    read_number(rp__event_get(ev, "elapsed_seconds"), 0, 1e11, &elapsed);
     if (__builtin_sub_overflow(ev->at_ms, (int64_t)(elapsed * 1000), &a->last_ms)) a->last_ms = ev->at_ms;
     int rc = read_state(a, carried, &ok);
     if (rc) return rc;

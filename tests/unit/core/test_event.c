@@ -318,6 +318,47 @@ static void search_text_of_damaged_bytes_is_bounded(void **state)
   assert_int_equal(out.err, 0);
 }
 
+/* The body is changed behind the first look, which no caller does, to see that nobody looks again. */
+static void members_of_a_body_are_found_in_one_look(void **state)
+{
+  (void)state;
+  char body[] = "{\"status\":\"done\",\"output\":{\"status\":\"inner\"},\"statu\":1}";
+  struct rp__event_look look = {.made = false};
+  struct rp__event ev = {.body = rp__json_trusted(body, strlen(body)), .look = &look};
+  assert_true(rp__json_eq(rp__event_get(&ev, "status"), "done"));
+  *strchr(body, ':') = ' ';
+  assert_true(rp__json_eq(rp__event_get(&ev, "status"), "done"));
+  assert_int_equal(rp__event_get(&ev, "statu").type, RP_JSON_NUMBER);
+  assert_int_equal(rp__event_get(&ev, "stat").type, RP_JSON_NONE);
+  assert_int_equal(rp__event_get(&ev, "inner").type, RP_JSON_NONE);
+}
+
+static void a_look_finds_the_members_that_the_body_has(void **state)
+{
+  (void)state;
+  static const char *const bodies[] = {
+      "{}",
+      "[\"a\"]",
+      "7",
+      "{\"a\":1,\"b\":2}",
+      "{\"x\":0,\"\\u0061\":1,\"b\":2}",
+      "{\"c\":1,\"a\":",
+      "{\"1\":1,\"2\":2,\"3\":3,\"4\":4,\"5\":5,\"6\":6,\"7\":7,\"8\":8,\"9\":9,\"10\":10,\"11\":11,\"12\":12,"
+      "\"13\":13,\"14\":14,\"a\":15,\"b\":16,\"c\":17,\"d\":18}",
+  };
+  static const char *const names[] = {"a", "b", "c", "d", "14", "x", ""};
+  for (size_t i = 0; i < RP_ARRAY_SIZE(bodies); i++) {
+    struct rp__event_look look = {.made = false};
+    struct rp__event ev = {.body = rp__json_trusted(bodies[i], strlen(bodies[i])), .look = &look};
+    for (size_t k = 0; k < RP_ARRAY_SIZE(names); k++) {
+      struct rp__json found = rp__event_get(&ev, names[k]), want = rp__json_get(ev.body, names[k]);
+      assert_ptr_equal(found.p, want.p);
+      assert_int_equal(found.n, want.n);
+      assert_int_equal(found.type, want.type);
+    }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -332,6 +373,8 @@ int main(void)
       cmocka_unit_test(search_text),
       cmocka_unit_test(search_skips_what_nobody_searches),
       cmocka_unit_test(search_text_of_damaged_bytes_is_bounded),
+      cmocka_unit_test(members_of_a_body_are_found_in_one_look),
+      cmocka_unit_test(a_look_finds_the_members_that_the_body_has),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
