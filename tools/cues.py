@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns cues.ini into the tables that the digest is compiled with: cues.py INI HEADER.
 
-Phrases are sorted into buckets by their first two bytes, so that a text is compared with few of them.
+Phrases are sorted into buckets by their list and first two bytes, so that a text is compared with few of them.
 """
 import hashlib
 import re
@@ -10,7 +10,7 @@ import sys
 
 LISTS = ["rules", "rule beginnings", "lasting rules", "no rules", "pointing words", "go on", "refusals", "announcements", "fillers", "errors", "noise", "quiet commands", "edit tools",
          "run tools", "todo tools", "ask tools", "plan tools", "log lines"]
-BUCKETS = 256
+BUCKETS = 2048
 
 
 def read(path):
@@ -35,14 +35,14 @@ def literal(raw):
     return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in raw) + '"'
 
 
-def bucket(raw):
-    return (raw[0] * 31 + (raw[1] if len(raw) > 1 else 0)) % BUCKETS
+def bucket(which, raw):
+    return (which * 347 + raw[0] * 31 + (raw[1] if len(raw) > 1 else 0)) % BUCKETS
 
 
 def main():
     ini, header = sys.argv[1:]
     lists = read(ini)
-    cues = [(bucket(e.encode()), e.encode(), i) for i, name in enumerate(LISTS) if name != "log lines" for e in lists[name]]
+    cues = [(bucket(i, e.encode()), e.encode(), i) for i, name in enumerate(LISTS) if name != "log lines" for e in lists[name]]
     cues.sort()
     with open(header, "w", encoding="ascii") as out:
         out.write("/* Made from cues.ini by tools/cues.py. */\n")

@@ -30,7 +30,8 @@ static size_t flags_of(const struct rp__shape *s)
 
 void rp__cells_done(struct rp__cells *c)
 {
-  for (unsigned i = 0; i < RP_COLUMNS_MAX; i++) rp__buf_done(&c->own[i]);
+  for (unsigned i = 0; i < RP_COLUMNS_MAX; i++)
+    if (c->own[i].p) rp__buf_done(&c->own[i]);
 }
 
 static size_t spelled_max(const struct rp__column *col)
@@ -49,8 +50,7 @@ static size_t clip_spelled(struct rp__str text, size_t max)
 {
   size_t cost = 2, i = 0;
   for (; i < text.n; i++) {
-    for (; text.n - i >= 8 && cost + 8 <= max && rp__json_plain(text.p + i, text.p + i + 8) == text.p + i + 8; i += 8)
-      cost += 8;
+    for (; text.n - i >= 8 && cost + 8 <= max && rp__json_no_escape(rp__load8(text.p + i)); i += 8) cost += 8;
     if (i == text.n) break;
     cost += spelled_byte((unsigned char)text.p[i]);
     if (cost > max) return rp__text_clip(text.p, i);

@@ -23,6 +23,20 @@ static inline uint64_t rp__load8(const char *at)
   return le64toh(x);
 }
 
+/* Whether none of eight bytes is a control character; now and then false without one. */
+static inline bool rp__json_no_control(uint64_t x)
+{
+  return ((x - RP_BYTES(0x20)) & ~x & RP_BYTES(0x80)) == 0;
+}
+
+/* Whether none of eight bytes needs an escape in a string; now and then false without one. */
+static inline bool rp__json_no_escape(uint64_t x)
+{
+  uint64_t quote = x ^ RP_BYTES('"'), slash = x ^ RP_BYTES('\\');
+  uint64_t marks = ((quote - RP_BYTES(1)) & ~quote) | ((slash - RP_BYTES(1)) & ~slash) | ((x - RP_BYTES(0x20)) & ~x);
+  return (marks & RP_BYTES(0x80)) == 0;
+}
+
 /* The first byte that is a quote, a backslash, a control character or not ASCII; `end` when there is none. */
 static inline const char *rp__json_plain(const char *at, const char *end)
 {

@@ -10,6 +10,7 @@
 #define SIGNS_MIN 20      /* bytes; a shorter line may well be signs alone */
 #define STEPS_MAX 5000    /* of the comparison of a line with a pattern */
 #define RUN_MAX 128       /* bytes that a sign of a pattern stands for */
+#define NEXT_MAX 8        /* bytes behind such a sign that are looked for first */
 #define LETTERS_OF_100 55 /* fewer letters among 100 characters: no prose */
 
 struct cue {
@@ -132,12 +133,17 @@ static const struct cue *own_next(rp__cues more, const struct cue *c)
   return next < more->v + more->n && next->list == c->list && next->text[0] == c->text[0] ? next : NULL;
 }
 
+/* The bucket of a list's phrases that begin with these two bytes; the second is 0 for phrases of one. */
+static unsigned bucket_of(enum rp__cue_list list, char first, char second)
+{
+  return (list * 347u + (uint8_t)first * 31u + (uint8_t)second) % (RP_ARRAY_SIZE(cue_buckets) - 1);
+}
+
 /* Bytes of the longest phrase of the list that stands at that byte; 0: none. */
 static size_t longest_at(rp__cues more, enum rp__cue_list list, struct rp__str s, size_t at)
 {
   size_t best = 0;
-  unsigned b = ((uint8_t)s.p[at] * 31u + (at + 1 < s.n ? (uint8_t)s.p[at + 1] : 0)) % (RP_ARRAY_SIZE(cue_buckets) - 1);
-  unsigned alone = (uint8_t)s.p[at] * 31u % (RP_ARRAY_SIZE(cue_buckets) - 1); /* phrases of one byte */
+  unsigned b = bucket_of(list, s.p[at], at + 1 < s.n ? s.p[at + 1] : '\0'), alone = bucket_of(list, s.p[at], '\0');
   for (unsigned pass = 0; pass < (alone == b ? 1 : 2); pass++) {
     unsigned of = pass ? alone : b;
     for (unsigned i = cue_buckets[of]; i < cue_buckets[of + 1]; i++) {
@@ -154,6 +160,10 @@ bool rp__cues_in(rp__cues more, enum rp__cue_list list, struct rp__str lower)
 {
   uint32_t before = 0;
   for (size_t at = 0; at < lower.n;) {
+    if (before < 0x80 &&
+        rp__is_alnum((char)before)) /* the rest of a word: a phrase begins no sooner than the next one */
+      while (at < lower.n && rp__is_alnum(lower.p[at])) before = (uint8_t)lower.p[at++];
+    if (at == lower.n) break;
     unsigned n = RP_MAX(rp__utf8_len(lower.p + at, lower.p + lower.n), 1u);
     uint32_t c = char_at(lower, at);
     bool begins = rp__utf8_wide(c) || !is_word_char(before) || rp__utf8_wide(before);
@@ -175,9 +185,11 @@ unsigned rp__cues_lists(rp__cues more, struct rp__str text)
   unsigned found = 0;
   if (text.n == 0 || text.n > sizeof room) return 0;
   for (size_t i = 0; i < text.n; i++) room[i] = rp__ascii_lower(text.p[i]);
-  unsigned b = ((uint8_t)room[0] * 31u + (text.n > 1 ? (uint8_t)room[1] : 0)) % (RP_ARRAY_SIZE(cue_buckets) - 1);
-  for (unsigned i = cue_buckets[b]; i < cue_buckets[b + 1]; i++)
-    if (cues[i].n == text.n && memcmp(cues[i].text, room, text.n) == 0) found |= 1u << cues[i].list;
+  for (unsigned list = 0; list < RP_CUE_LISTS; list++) {
+    unsigned b = bucket_of((enum rp__cue_list)list, room[0], text.n > 1 ? room[1] : '\0');
+    for (unsigned i = cue_buckets[b]; i < cue_buckets[b + 1]; i++)
+      if (cues[i].list == list && cues[i].n == text.n && memcmp(cues[i].text, room, text.n) == 0) found |= 1u << list;
+  }
   for (unsigned list = 0; more && list < RP_CUE_LISTS; list++)
     if (longest_at(more, (enum rp__cue_list)list, (struct rp__str){room, text.n}, 0) == text.n) found |= 1u << list;
   return found;
@@ -334,6 +346,11 @@ int rp__cues_read(struct rp__str ini, struct rp__buf *out, rp_error *err)
 
 /* ---- log lines ------------------------------------------------------------------------ */
 
+static bool is_sign(char c)
+{
+  return c == '#' || c == '?' || c == '~';
+}
+
 /*
  * Whether the text begins as the pattern says; a run takes as little as it can. A comparison ends after so many
  * `steps`, because a pattern with many runs would try each length of each of them.
@@ -349,12 +366,18 @@ static bool pattern_fits(const char *pattern, struct rp__str s, size_t at, unsig
       at++;
       continue;
     }
+    char next = pattern[1];
+    bool literal = next && !is_sign(next);
     size_t run = at;
     while (run < s.n && run - at < RUN_MAX) {
       char c = s.p[run];
       if (number ? !rp__is_digit(c) : word ? !rp__is_alnum(c) && c != '_' : (unsigned char)c <= ' ') break;
       run++;
       if ((number || word) && run < s.n && run - at < RUN_MAX && (number ? rp__is_digit(s.p[run]) : false)) continue;
+      if (literal && (run == s.n || rp__ascii_lower(s.p[run]) != next)) { /* as the comparison would find */
+        *steps -= *steps > 0;
+        continue;
+      }
       if (pattern_fits(pattern + 1, s, run, steps)) return true;
     }
     return false;
@@ -375,7 +398,7 @@ struct first_word {
 static struct first_word first_word(struct rp__str line)
 {
   struct first_word w = {{0}};
-  for (size_t i = 0; i < line.n && i <= RUN_MAX; i++) {
+  for (size_t i = 0; i < line.n && i <= RUN_MAX + NEXT_MAX; i++) {
     uint8_t c = (uint8_t)rp__ascii_lower(line.p[i]);
     w.has[c / 64] |= UINT64_C(1) << c % 64;
     if (c <= ' ') break;
@@ -390,9 +413,12 @@ static bool fits_from(char first, const struct first_word *w, struct rp__str lin
   for (unsigned i = log_buckets[(uint8_t)first]; i < log_buckets[(uint8_t)first + 1]; i++) {
     const char *p = log_patterns[i];
     /* What follows a run of the first word is in it or directly behind it, so that most patterns need no search. */
-    uint8_t next = (uint8_t)p[1];
-    if (sign && next != '#' && next != '?' && !(w->has[next / 64] >> next % 64 & 1)) continue;
-    if (pattern_fits(p, line, 0, &(unsigned){STEPS_MAX})) return true;
+    bool in_word = true;
+    for (const char *next = p + 1; sign && in_word && *next && !is_sign(*next) && next - p <= NEXT_MAX; next++) {
+      in_word = w->has[(uint8_t)*next / 64] >> (uint8_t)*next % 64 & 1;
+      if (*next <= ' ') break;
+    }
+    if (in_word && pattern_fits(p, line, 0, &(unsigned){STEPS_MAX})) return true;
   }
   return false;
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "json/scan.h"
 #include "json/text.h"
 
 #define OUTPUT_MAX ((size_t)16 * 1024) /* bytes of an output that are searched for an error */
@@ -49,15 +50,19 @@ static struct rp__str tool_name(struct rp__json name, char room[256])
 /* A text of which only the beginning counts. */
 static int add_head(struct rp__json string, size_t max, struct rp__buf *out)
 {
-  struct rp__json_cursor at = {.at = string.p + 1, .end = string.p + string.n - 1};
+  const char *at = string.p + 1, *end = string.p + string.n - 1;
   size_t from = out->n;
-  struct rp__str head = {string.p + 1, RP_MIN(string.n - 2, max)};
-  if (!memchr(head.p, '\\', head.n)) { /* as most are: it is copied as it stands */
-    rp__buf_add(out, head.p, head.n);
-    if (!out->err && out->n > from) out->n = from + rp__text_clip(out->p + from, out->n - from);
-    return out->err;
+  while (at < end && out->n - from < max && !out->err) {
+    size_t room = RP_MIN((size_t)(end - at), max - (out->n - from));
+    const char *slash = memchr(at, '\\', room);
+    rp__buf_add(out, at, slash ? (size_t)(slash - at) : room);
+    if (!slash) break;
+    char c[4];
+    at = slash;
+    size_t n = rp__json_unescape(&at, end, c);
+    if (n == 1 && c[0] == '\0') c[0] = ' ';
+    rp__buf_add(out, c, RP_MIN(n, max - (out->n - from)));
   }
-  for (int c; out->n - from < max && (c = rp__json_cursor_next(&at)) >= 0;) rp__buf_char(out, c ? (char)c : ' ');
   if (!out->err && out->n > from) out->n = from + rp__text_clip(out->p + from, out->n - from);
   return out->err;
 }
@@ -340,11 +345,15 @@ static int ran(struct rp__digest *d, struct rp__str command, bool failed, struct
 static int changed(struct rp__digest *d, struct rp__str path, int64_t at_ms)
 {
   int64_t count = 0;
-  char name[512];
-  if (path.n == 0 || path.n >= sizeof name) return 0;
-  memcpy(name, path.p, path.n);
-  name[path.n] = '\0';
-  size_t i = rp__rows_find_text(&d->files, name);
+  char name[512 + 2];
+  if (path.n == 0 || path.n >= sizeof name - 2) return 0;
+  name[0] = '"';
+  memcpy(name + 1, path.p, path.n);
+  memcpy(name + 1 + path.n, "\"", 2);
+  bool plain = rp__json_plain(path.p, path.p + path.n) == path.p + path.n; /* JSON as it stands */
+  if (!plain) name[1 + path.n] = '\0';
+  size_t i =
+      plain ? rp__rows_find(&d->files, (struct rp__str){name, path.n + 2}) : rp__rows_find_text(&d->files, name + 1);
   if (i < d->files.count) count = rp__digest_number(d->files.v[i], RP_FILE_COUNT);
   d->edits++;
   return RP_DIGEST_PUT(&d->files, 0, at_ms, {RP_FILE_PATH, path, 0}, {RP_FILE_COUNT, {0}, count + 1});
@@ -584,47 +593,50 @@ static int begun(struct rp__digest *d, struct rp__json id, struct rp__json name,
 
 int rp__digest_tool(struct rp__digest *d, const struct rp__event *ev)
 {
-  enum { ID, NAME, STATUS, INPUT, OUTPUT, DECLINED, SAID, ACP, MEMBERS };
-  static const char *const names[MEMBERS] = {"call_id", "name", "status", "input", "output", "declined", "said", "acp"};
-  struct rp__json v[MEMBERS];
+  struct rp__json id = rp__event_get(ev, "call_id"), name = rp__event_get(ev, "name");
+  struct rp__json status = rp__event_get(ev, "status"), input = rp__event_get(ev, "input");
   int rc = 0;
-  rp__json_members(ev->body, names, MEMBERS, v);
-  if (v[ID].type != RP_JSON_STRING || v[NAME].type != RP_JSON_STRING) return 0;
-  bool done = rp__json_eq(v[STATUS], "done"), failed = !done && rp__json_eq(v[STATUS], "failed");
-  bool unknown = !done && !failed && rp__json_eq(v[STATUS], "unknown");
-  size_t i = find_call(d, v[ID]);
-  if (v[INPUT].type != RP_JSON_NONE || (i == d->calls.count && !done && !failed && !unknown))
-    rc = begun(d, v[ID], v[NAME], v[INPUT], v[ACP], ev);
-  if (rc || (!done && !failed && !unknown)) return rc;
-  i = find_call(d, v[ID]);
-  if (i == d->calls.count) return done && rp__json_eq(v[NAME], "TaskCreate") ? todo_made(d, v[OUTPUT]) : 0;
+  if (id.type != RP_JSON_STRING || name.type != RP_JSON_STRING) return 0;
+  bool done = rp__json_eq(status, "done"), failed = !done && rp__json_eq(status, "failed");
+  bool unknown = !done && !failed && rp__json_eq(status, "unknown"), ended = done || failed || unknown;
+  size_t i = find_call(d, id);
+  if (input.type != RP_JSON_NONE || (i == d->calls.count && !ended)) {
+    rc = begun(d, id, name, input, rp__event_get(ev, "acp"), ev);
+    if (rc || !ended) return rc;
+    i = find_call(d, id);
+  }
+  if (!ended) return 0;
+  if (i == d->calls.count)
+    return done && rp__json_eq(name, "TaskCreate") ? todo_made(d, rp__event_get(ev, "output")) : 0;
   if (unknown) {
     rp__rows_flag(&d->calls, i, RP_CALL_DOUBT, true);
     return 0;
   }
   struct rp__json what = rp__row_cell(d->calls.v[i], RP_CALL_WHAT);
   enum does does = (enum does)rp__digest_number(d->calls.v[i], RP_CALL_DOES);
-  if (failed && v[DECLINED].type == RP_JSON_TRUE) {
+  struct rp__json output = rp__event_get(ev, "output");
+  if (failed && rp__event_get(ev, "declined").type == RP_JSON_TRUE) {
     RP_AUTOBUF struct rp__buf said = RP_BUF(OUTPUT_MAX + 64);
-    if (v[SAID].type == RP_JSON_STRING)
-      add_head(v[SAID], 1024, &said);
+    struct rp__json told = rp__event_get(ev, "said");
+    if (told.type == RP_JSON_STRING)
+      add_head(told, 1024, &said);
     else
-      output_text(v[OUTPUT], &said);
+      output_text(output, &said);
     struct rp__str words = {said.p ? said.p : "", said.n};
-    if (v[SAID].type != RP_JSON_STRING) words = said_instead(words);
+    if (told.type != RP_JSON_STRING) words = said_instead(words);
     rc = said.err ? RP_E_NOMEM : declined(d, what, does, words, ev->at_ms);
   } else {
-    rc = finished(d, what, does, failed, v[OUTPUT], ev->at_ms);
+    rc = finished(d, what, does, failed, output, ev->at_ms);
   }
-  if (rc == 0) rp__rows_drop(&d->calls, find_call(d, v[ID]));
+  if (rc == 0) rp__rows_drop(&d->calls, i);
   return rc;
 }
 
 /* The permission for a tool of ACP: when it is denied, its call will not run. */
 int rp__digest_approval(struct rp__digest *d, const struct rp__event *ev)
 {
-  struct rp__json status = rp__json_get(ev->body, "status"), id = rp__json_get(ev->body, "id");
-  struct rp__json call = rp__json_get(rp__json_get(ev->body, "acp"), "toolCall");
+  struct rp__json status = rp__event_get(ev, "status"), id = rp__event_get(ev, "id");
+  struct rp__json call = rp__json_get(rp__event_get(ev, "acp"), "toolCall");
   if (id.type != RP_JSON_STRING) return 0;
   if (rp__json_eq(status, "pending")) {
     struct rp__json title = rp__json_get(call, "title");

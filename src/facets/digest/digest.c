@@ -23,7 +23,8 @@
 #define TAIL_MAX ((size_t)1 * 1024) /* … and of its end */
 #define PROMPT_HEAD ((size_t)12 * 1024)
 #define PROMPT_TAIL ((size_t)4 * 1024)
-#define ROOM 1024 /* bytes of the cells of a row that need no memory of their own */
+#define ROOM 1024     /* bytes of the cells of a row that need no memory of their own */
+#define DIGITS_MAX 20 /* of a number */
 #define SCRATCH_KEPT ((size_t)64 * 1024)
 #define RULES_PROMPT_MAX 2500 /* bytes; a longer prompt is a document that was pasted */
 #define RULES_POINTS 6
@@ -171,9 +172,14 @@ int rp__digest_put(struct rp__rows *rows, const struct rp__digest_cell *cells, s
       continue;
     }
     struct rp__buf *own = &c.own[column];
-    if (cells[i].number >= 0 && cells[i].number < 10 && at < room + sizeof room) {
-      *at = (char)('0' + cells[i].number);
-      c.cell[column] = (struct rp__str){at++, 1};
+    if (cells[i].number >= 0 && room + sizeof room - at >= DIGITS_MAX) {
+      char digits[DIGITS_MAX], *digit = digits + sizeof digits;
+      int64_t left = cells[i].number;
+      do *--digit = (char)('0' + left % 10);
+      while (left /= 10);
+      c.cell[column] = (struct rp__str){at, (size_t)(digits + sizeof digits - digit)};
+      memcpy(at, digit, c.cell[column].n);
+      at += c.cell[column].n;
       continue;
     }
     *own = RP_BUF(32);
@@ -229,8 +235,10 @@ static int message_text(struct rp__digest *d, struct rp__json content, size_t he
     add_string(all, text);
   }
   if (all->err) return RP_E_NOMEM;
-  for (size_t i = 0; i < all->n; i++)
+  for (size_t i = 0; i < all->n; i++) {
+    while (all->n - i > 8 && rp__json_no_control(rp__load8(all->p + i))) i += 8;
     if ((unsigned char)all->p[i] < ' ' && all->p[i] != '\n') all->p[i] = ' ';
+  }
   if (all->n > head + tail) {
     size_t from = all->n - tail, to = rp__text_clip(all->p, head);
     while (from < all->n && rp__is_continuation(all->p[from])) from++;
@@ -423,8 +431,6 @@ static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms
       s = joined;
     }
     if (s.n <= RULE_MIN || rp__prose_width(s) >= RULE_WIDTH || rp__is_question(s)) continue;
-    if (s.p[s.n - 1] == ':' || memmem(s.p, s.n, "://", 3) || memmem(s.p, s.n, "\": ", 3)) continue;
-    if (memmem(s.p, s.n, ": \"", 3) || memmem(s.p, s.n, "arning: ", 8) || rp__cues_log_line(more, s)) continue;
     char room[4 * RULE_WIDTH + 1];
     struct rp__buf lower = RP_BUF_IN(room);
     rp__cues_lower(s, &lower);
@@ -433,6 +439,8 @@ static int find_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms
     if (rp__cues_in(more, RP_CUE_NO_RULES, words) || points_back(more, words)) continue;
     bool lasts = rp__cues_in(more, RP_CUE_LASTING, words);
     if (!lasts && points >= RULES_POINTS) continue;
+    if (s.p[s.n - 1] == ':' || memmem(s.p, s.n, "://", 3) || memmem(s.p, s.n, "\": ", 3)) continue;
+    if (memmem(s.p, s.n, ": \"", 3) || memmem(s.p, s.n, "arning: ", 8) || rp__cues_log_line(more, s)) continue;
     rc = put_rule(d, s, lasts ? RP_RULE_LASTING : 0, at_ms);
   }
   return rc;
@@ -585,7 +593,7 @@ static int apply_message(struct rp__digest *d, const struct rp__event *ev)
 {
   struct rp__message_body b = rp__message_look(ev->body);
   if (b.thought || !rp__message_ok(&b)) return 0;
-  bool continues = rp__json_get(ev->body, "continues").type == RP_JSON_NUMBER;
+  bool continues = rp__event_get(ev, "continues").type == RP_JSON_NUMBER;
   if (rp__json_eq(b.part[RP_MSG_ROLE], "assistant")) return apply_answer(d, &b, continues, ev);
   if (!rp__json_eq(b.part[RP_MSG_ROLE], "user") || continues) return 0;
   return apply_request(d, &b, ev);
@@ -620,14 +628,14 @@ static int digest_apply(void *state, const struct rp__event *ev)
   case RP_KIND_MESSAGE: return apply_message(d, ev);
   case RP_KIND_TOOL: return rp__digest_tool(d, ev);
   case RP_KIND_APPROVAL: return rp__digest_approval(d, ev);
-  case RP_KIND_TODO: return rp__digest_todo(d, rp__json_get(ev->body, "items"), ev->at_ms);
+  case RP_KIND_TODO: return rp__digest_todo(d, rp__event_get(ev, "items"), ev->at_ms);
   case RP_KIND_TURN:
-    end = rp__json_one_of(rp__json_get(ev->body, "status"), rp__request_end_words, RP_ENDS);
+    end = rp__json_one_of(rp__event_get(ev, "status"), rp__request_end_words, RP_ENDS);
     if (end >= RP_END_CANCELLED && end < RP_ENDS) d->turn = (enum rp__request_end)end;
     return 0;
   case RP_KIND_SESSION: return apply_settings(d, ev->body);
   case RP_KIND_RESTORED:
-    cause = rp__json_get(ev->body, "cause");
+    cause = rp__event_get(ev, "cause");
     if (cause.type == RP_JSON_STRING && !rp__json_eq(cause, "clean") && !rp__json_eq(cause, "upgrade"))
       rp__digest_doubt(d);
     return 0;

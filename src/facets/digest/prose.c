@@ -27,6 +27,14 @@
 
 /* ---- characters ----------------------------------------------------------------------- */
 
+/* Bytes at which Markdown may have a mark, and at which a sentence may end; all beyond ASCII may be either. */
+enum { MAY_MARK = 1 << 0, MAY_END = 1 << 1 };
+static const uint8_t marks[256] = {
+    ['`'] = MAY_MARK, ['*'] = MAY_MARK, ['_'] = MAY_MARK,
+    ['['] = MAY_MARK, ['\n'] = MAY_END, ['.'] = MAY_END,
+    ['!'] = MAY_END,  ['?'] = MAY_END,  [0x80 ... 0xff] = MAY_MARK | MAY_END,
+};
+
 static inline unsigned char_len(struct rp__str s, size_t at)
 {
   if ((signed char)s.p[at] >= 0) return 1; /* nearly all characters of most texts */
@@ -140,7 +148,11 @@ static void one_line(struct rp__str text, struct rp__buf *out)
   if (!from) return;
   for (size_t at = 0; at < text.n;) {
     size_t begin = at;
-    while (at < text.n && (unsigned char)(text.p[at] - 0x21) < 0x5e) at++; /* ASCII that can be seen */
+    for (;;) {
+      while (at < text.n && (unsigned char)(text.p[at] - 0x21) < 0x5e) at++; /* ASCII that can be seen */
+      if (at + 1 >= text.n || text.p[at] != ' ' || (unsigned char)(text.p[at + 1] - 0x21) >= 0x5e) break;
+      at += 2; /* one blank between two words */
+    }
     while (at < text.n && (signed char)text.p[at] < 0 && !is_blank(char_at(text, at))) at += char_len(text, at);
     memcpy(to, text.p + begin, at - begin);
     to += at - begin;
@@ -240,7 +252,7 @@ static void plain_line(struct rp__str s, struct rp__buf *out)
 {
   size_t from = 0, at = 0; /* what stays is copied in one piece */
   while (at < s.n) {
-    while (at < s.n && (rp__is_alnum(s.p[at]) || s.p[at] == ' ')) at++;
+    while (at < s.n && !(marks[(uint8_t)s.p[at]] & MAY_MARK)) at++;
     if (at == s.n) break;
     size_t n = 0, all;
     struct rp__str text = {0};
@@ -328,7 +340,7 @@ bool rp__sentences_next(struct rp__sentences *s, struct rp__str *ret)
   while (s->rest.n) {
     size_t at = 0;
     while (at < s->rest.n) {
-      while (at < s->rest.n && (rp__is_alnum(s->rest.p[at]) || s->rest.p[at] == ' ')) at++;
+      while (at < s->rest.n && !(marks[(uint8_t)s->rest.p[at]] & MAY_END)) at++;
       if (at == s->rest.n) break;
       uint32_t c = char_at(s->rest, at);
       at += char_len(s->rest, at);
@@ -541,19 +553,17 @@ void rp__prose_answer(rp__cues more, struct rp__str answer, size_t max, struct r
   RP_AUTOBUF struct rp__buf plain = RP_BUF(TEXT_MAX), told = RP_BUF(TEXT_MAX);
   rp__prose_plain(answer, &plain);
   struct rp__sentences all = {{plain.p ? plain.p : "", plain.n}};
-  struct rp__str s, any = {0}, start = {0}, last = {0}, before = {0}, question = {0};
-  bool listed = false; /* the points of a list are told, and come as sentences again */
+  struct rp__str s, any = {0}, last = {0}, before = {0}, question = {0};
+  bool shorter = true; /* a first sentence that is short has the next ones beside it */
   while (rp__sentences_next(&all, &s)) {
     bool asks = rp__is_question(s);
     if (!any.n) any = s;
-    if (!start.n && (asks || !is_filler(more, s))) start = s;
-    /* A first sentence that is short has the next ones beside it. */
-    bool shorter = !listed && rp__prose_width((struct rp__str){told.p, told.n}) < SHORT_WIDTH;
     if (!asks && shorter && tells_something(more, s)) {
-      listed = ends_with_colon(s);
+      bool listed = ends_with_colon(s); /* the points of a list are told, and come as sentences again */
       if (told.n) rp__buf_char(&told, ' ');
       rp__buf_add(&told, s.p, s.n);
       if (listed) add_items(all.rest, &told);
+      shorter = !listed && rp__prose_width((struct rp__str){told.p, told.n}) < SHORT_WIDTH;
     }
     /* A question counts while no more than a sentence or two follow it. */
     if (asks) {
