@@ -441,7 +441,7 @@ bool rp__cues_log_line(rp__cues more, struct rp__str line)
       uint64_t x = rp__load8(line.p + at), lower = x | RP_BYTES(0x20);
       if (x & RP_BYTES(0x80)) break;
       uint64_t other = ((lower + RP_BYTES(0x7f - 'z')) | ~(lower + RP_BYTES(0x80 - 'a'))) & RP_BYTES(0x80);
-      letters += 8 - (size_t)__builtin_popcountll(other);
+      letters += 8 - (size_t)((other >> 7) * RP_BYTES(1) >> 56); /* one for each of the bytes */
       chars += 8;
     }
     if (at == line.n) break;

@@ -140,6 +140,14 @@ static size_t tail_bytes(struct rp__str s, size_t max)
   return s.n - (at && word - at < 16 ? word : at);
 }
 
+/* Whether eight bytes stay as they are in one line: ASCII that can be seen, with one blank between, none at the end. */
+static bool is_one_line(uint64_t x)
+{
+  uint64_t y = x ^ RP_BYTES(' '), blank = ~(((y & RP_BYTES(0x7f)) + RP_BYTES(0x7f)) | y) & RP_BYTES(0x80);
+  uint64_t other = (x | (x - RP_BYTES(0x20)) | (x + RP_BYTES(0x01))) & RP_BYTES(0x80);
+  return !other && !(blank & blank << 8) && !(blank >> 63);
+}
+
 /* Copies a text as one line: runs of blanks are one, none at the ends. */
 static void one_line(struct rp__str text, struct rp__buf *out)
 {
@@ -149,6 +157,8 @@ static void one_line(struct rp__str text, struct rp__buf *out)
   for (size_t at = 0; at < text.n;) {
     size_t begin = at;
     for (;;) {
+      if (at < text.n && !is_blank((uint8_t)text.p[at]))
+        while (text.n - at >= 8 && is_one_line(rp__load8(text.p + at))) at += 8;
       while (at < text.n && (unsigned char)(text.p[at] - 0x21) < 0x5e) at++; /* ASCII that can be seen */
       if (at + 1 >= text.n || text.p[at] != ' ' || (unsigned char)(text.p[at + 1] - 0x21) >= 0x5e) break;
       at += 2; /* one blank between two words */

@@ -478,6 +478,27 @@ static void a_file_of_cues_becomes_json(void **state)
   assert_non_null(strstr(err.message, "longer than"));
 }
 
+/* Whatever stands at whatever place of eight bytes that are looked at together. */
+static void runs_of_blanks_become_one_wherever_they_stand(void **state)
+{
+  (void)state;
+  static const char words[] = "pack my box with five dozen jugs of ale; quick";
+  static const struct {
+    const char *put, *becomes;
+  } runs[] = {{"  ", " "}, {"\t", " "}, {" \n \t ", " "}, {"\x7f", " "}, {"\xc2\xa0", " "}, {"\xc3\xa9", "\xc3\xa9"},
+              {"~!", "~!"}};
+  for (size_t at = 1; at + 1 < sizeof words - 1; at++) {
+    if (words[at] == ' ' || words[at - 1] == ' ') continue;
+    for (size_t i = 0; i < RP_ARRAY_SIZE(runs); i++) {
+      RP_AUTOBUF struct rp__buf text = RP_BUF(200), want = RP_BUF(200), got = RP_BUF(200);
+      rp__buf_printf(&text, "%.*s%s%s", (int)at, words, runs[i].put, words + at);
+      rp__buf_printf(&want, "%.*s%s%s", (int)at, words, runs[i].becomes, words + at);
+      rp__prose_clip((struct rp__str){text.p, text.n}, 200, &got);
+      assert_string_equal(got.p, want.p);
+    }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -487,6 +508,7 @@ int main(void)
       cmocka_unit_test(a_pasted_log_is_told_by_its_first_error),
       cmocka_unit_test(a_prompt_is_told_without_marks_and_code),
       cmocka_unit_test(a_long_text_is_cut_in_its_middle),
+      cmocka_unit_test(runs_of_blanks_become_one_wherever_they_stand),
       cmocka_unit_test(an_answer_is_its_first_sentence_and_a_question),
       cmocka_unit_test(a_step_that_was_announced_is_no_end),
       cmocka_unit_test(the_line_that_tells_what_went_wrong_is_found),
