@@ -21,7 +21,8 @@ static const struct {
   const char *begins, *said, *until;
   bool never_ran; /* is never the result of a call that ran: there it is text that a tool read */
 } rejections[] = {
-    {"The user doesn't want to proceed with this tool use", "the user said:", "\n\nNote: The user's next message", true},
+    {"The user doesn't want to proceed with this tool use", "the user said:", "\n\nNote: The user's next message",
+     true},
     {"The user doesn't want to take this action right now", NULL, NULL, true},
     {"[Operation Cancelled] Reason: User did not allow tool call", NULL, NULL}, /* Gemini CLI, Qwen Code */
     {"exec command rejected by user", NULL, NULL},                              /* Codex */

@@ -257,15 +257,14 @@ static void older_sessions_say_when_and_what(void **state)
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s-2", 2, 1, false,
                               EVENTS(USER("write the notes of release 0.4"), AGENT("They are written and linked."))});
-  cast_add(&c, &(struct life){"s-1", 50, 49, false,
-                              EVENTS(USER("read the catalogue in chunks of 64 KiB"), EDIT("c0", "src/catalogue.c"),
-                                     AGENT("It is read in chunks."),
-                                     TOOL("c1", "Bash", "intended",
-                                          "{\"command\":\"rm /home/someone/work/catalogue/old/data/.index\"}"),
-                                     USER("no, delete nothing: make a branch of it"),
-                                     AGENT("The branch is there and pushed."), USER("Dann räum das auf."),
-                                     TOOL("c2", "Bash", "done", "{\"command\":\"git branch -D old\"}"),
-                                     AGENT("Der alte Zweig ist gelöscht."))});
+  cast_add(&c, &(struct life){
+                   "s-1", 50, 49, false,
+                   EVENTS(USER("read the catalogue in chunks of 64 KiB"), EDIT("c0", "src/catalogue.c"),
+                          AGENT("It is read in chunks."),
+                          TOOL("c1", "Bash", "intended", "{\"command\":\"rm /srv/work/catalogue/old/data/.index\"}"),
+                          USER("no, delete nothing: make a branch of it"), AGENT("The branch is there and pushed."),
+                          USER("Dann räum das auf."), TOOL("c2", "Bash", "done", "{\"command\":\"git branch -D old\"}"),
+                          AGENT("Der alte Zweig ist gelöscht."))});
   cast_add(&c, &(struct life){
                    "s-0", 60, 60, false,
                    EVENTS(USER("what is a branch, in one sentence please?"), AGENT("A movable name of a commit."))});

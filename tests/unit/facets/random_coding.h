@@ -20,7 +20,8 @@ static inline const char *coding_path(struct dice *d)
 static inline const char *coding_command(struct dice *d)
 {
   return WORK(d, "make test", "cd /srv/ada/nova && make test 2>&1 | tail -5", "make test -k", "npm run build", "ls -la",
-              "git commit -m 'parser: reads tabs'",
+              "git commit -m 'parser: reads tabs'", "git commit -qam 'release 0.4'",
+              "git add -A && git commit -m 'docs: tabs'", "cd app && git commit --message 'app: tabs'",
               "git commit -m \\\"$(cat <<'EOF'\\nlexer: counts lines\\nEOF\\n)\\\"", "cargo build --release",
               "python3 \\u00e4.py\\n\\u0000", "");
 }
