@@ -227,6 +227,9 @@ rule='nie direkt auf main pushen, immer über einen Branch mit Pull Request'
 says 1 'parse() in ferry/duration.py takes one unit only' 'and commit each step.' '5 hours ago' 'such as 1h30m and 2d4h' 'tests/test_duration.py' \
   'python3 -m unittest' test_weeks 'Weeks: 1w2d' 'Say in the README which units there are'
 says_not 1 'Tests for combined durations' # that todo is done
+says 1 'duration: read combined'
+says 2 'COMMITTED: Release 0.4'
+says_not 4 frozen
 says 2 'release 0.4: set the version in pyproject.toml' '18 hours ago' 'git push origin main --tags' 'may or may not have happened' \
   'combined durations'
 says 3 'Dann räum das auf.' '3 days ago' 'release-0.4 ist auf origin' 'git reset --hard HEAD~1' 'nein, nichts zurücksetzen' "$rule" 'release 0.4: set'

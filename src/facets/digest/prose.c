@@ -536,7 +536,7 @@ static bool tells_something(rp__cues more, struct rp__str s)
   struct rp__buf lower = RP_BUF_IN(room);
   const char *blank = memchr(s.p, ' ', s.n), *call = memchr(s.p, '(', s.n);
   if (s.n <= FIRST_MIN || is_filler(more, s)) return false;
-  if (call && call > s.p && (!blank || call < blank)) return false;
+  if (call && call > s.p && call[1] != ')' && (!blank || call < blank)) return false;
   rp__cues_lower((struct rp__str){s.p, rp__text_clip(s.p, RP_MIN(s.n, (size_t)2 * FILLER_MAX))}, &lower);
   return !rp__cues_begin(more, RP_CUE_ANNOUNCEMENTS, (struct rp__str){room, lower.n});
 }
