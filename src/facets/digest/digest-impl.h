@@ -20,6 +20,10 @@ int rp__digest_decline(struct rp__digest *d, struct rp__str said, int64_t at_ms)
 /* The run stopped: what was under way is in doubt. */
 void rp__digest_doubt(struct rp__digest *d);
 
+/* What the user lays down in a prompt (digest-rules.c). 0 or RP_E_NOMEM. */
+int rp__digest_rules(struct rp__digest *d, struct rp__str prompt, int64_t at_ms);
+int rp__digest_choice(struct rp__digest *d, struct rp__str prompt, int64_t at_ms); /* before the answer is forgotten */
+
 /* Adds a row behind the others, in place of one with the same first cell. */
 struct rp__digest_cell {
   unsigned column;
