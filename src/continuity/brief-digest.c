@@ -16,8 +16,8 @@
 #define REQUEST_WIDTH 330
 #define ANSWER_WIDTH 330
 #define THANKS_WIDTH 60
-#define BEFORE_WIDTH 120
-#define BEFORE_MAX 6
+#define BEFORE_WIDTH 200
+#define BEFORE_MAX 2
 #define BEFORE_MIN 16 /* a narrower request says too little to be told again */
 #define BEFORE_VAGUE 30
 #define OLDER_WIDTH 130
@@ -28,8 +28,8 @@
 #define TODO_WIDTH 70
 #define TODOS_MAX 5
 #define RULE_WIDTH 150
-#define RULES_TOLD 5
-#define LASTING_TOLD 4
+#define RULES_TOLD 3
+#define LASTING_TOLD 3
 #define RULES_SESSIONS 6
 #define RULES_LOOKED_AT 48
 #define DECLINED_SESSIONS 5

@@ -442,7 +442,7 @@ static bool is_plural(const struct term *t, const struct term *of)
 {
   size_t more = t->n - of->n;
   return t->n > of->n && more <= 2 && memcmp(t->text, of->text, of->n) == 0 &&
-         memcmp(t->text + of->n, "es" + (2 - more), more) == 0;
+         memcmp(t->text + of->n, &"es"[2 - more], more) == 0;
 }
 
 /* Whether a term is part of one that tells the same and more. */

@@ -294,18 +294,44 @@ const char *rp__tool_session_brief(struct rp__tool_session *m)
   return m->brief;
 }
 
+/* Whether the session has no request of its own; a client of MCP alone tells none. */
+static bool asked_nothing(struct rp__tool_session *m)
+{
+  struct rp__json_iter it = {0};
+  struct rp__json request;
+  char *doc = NULL;
+  if (rp_digest_json(m->e, rp_session_id(m->s), &doc, NULL)) return false;
+  struct rp__json requests = rp__json_get(rp__json_trusted(doc, strlen(doc)), "requests");
+  bool none = requests.type != RP_JSON_ARRAY || !rp__json_next(requests, &it, NULL, &request);
+  rp_free(doc);
+  return none;
+}
+
+static void add_brief(char *doc, struct rp__buf *out)
+{
+  struct rp__json brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
+  if (brief.type == RP_JSON_STRING && out->n) rp__buf_str(out, "\n\n");
+  if (brief.type == RP_JSON_STRING) rp__json_text(brief, out);
+  rp_free(doc);
+}
+
 int rp__tool_session_brief_now(struct rp__tool_session *m, struct rp__buf *out, rp_error *err)
 {
   RP_AUTOBUF struct rp__buf topics = RP_BUF(RP_START_TOPICS_BYTES);
-  const rp_brief_options o = {.scope = m->scope, .channel = channel_of(m), .topics = topics_here(m, &topics)};
+  rp_brief_options o = {.scope = m->scope, .channel = channel_of(m), .topics = topics_here(m, &topics)};
   char *doc = NULL;
   int rc = rp__tool_session_open(m, err);
-  if (!rc) rc = m->s ? rp_brief(m->s, false, &doc, err) : rp_brief_scope(m->e, &o, &doc, err);
-  if (rc) return rc;
-  struct rp__json brief = rp__json_get(rp__json_trusted(doc, strlen(doc)), "brief");
-  if (brief.type == RP_JSON_STRING) rp__json_text(brief, out);
-  rp_free(doc);
-  return 0;
+  /* What earlier sessions were about comes before what this one knows, until somebody asked something in it. */
+  if (!rc && (!m->s || (m->scope[0] && asked_nothing(m)))) {
+    if (m->s) o.without = rp_session_id(m->s);
+    rc = rp_brief_scope(m->e, &o, &doc, err);
+    if (!rc) add_brief(doc, out);
+  }
+  if (!rc && m->s) {
+    rc = rp_brief(m->s, false, &doc, err);
+    if (!rc) add_brief(doc, out);
+  }
+  return rc;
 }
 
 /* ---- ending ---- */

@@ -38,8 +38,7 @@ static inline void random_prompt(struct dice *d, struct rp__buf *b)
       "Nunca borres la base de datos.",
       "sempre em UTF-8",
       "Non toccare i test, sistema solo il parser!",
-      "\\u041d\\u0438\\u043a\\u043e\\u0433\\u0434\\u0430 \\u043d\\u0435 \\u0442\\u0440\\u043e\\u0433\\u0430\\u0439 "
-      "main",
+      "\\u041d\\u0438\\u043a\\u043e\\u0433\\u0434\\u0430 \\u043d\\u0435 \\u0442\\u0440\\u043e\\u0433\\u0430\\u0439",
       "\\u4e0d\\u8981\\u6539 README \\u3002\\u7ee7\\u7eed",
       "\\u5fc5\\u305a\\u30c6\\u30b9\\u30c8\\u3092\\u66f8\\u3044\\u3066\\u304f\\u3060\\u3055\\u3044",
       "\\ud56d\\uc0c1 \\ud14c\\uc2a4\\ud2b8\\ub97c \\uc4f0\\uc138\\uc694",
