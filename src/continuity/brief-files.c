@@ -107,5 +107,7 @@ void rp__brief_files(const struct rp__brief_input *in, const struct rp__digest *
     if (p->count > 2) rp__buf_printf(out, " (%lld×)", (long long)p->count);
     if (goes_on && !more) rp__buf_char(out, '}');
   }
-  if (files->count > n) rp__buf_printf(out, " … %zu more", files->count - n);
+  /* A full list has forgotten others. */
+  bool full = files->count == files->shape->max_rows;
+  if (files->count > n) rp__buf_printf(out, " … %zu%s more", files->count - n, full ? " or" : "");
 }

@@ -32,8 +32,19 @@ static void put(struct rp__plain *t, const char *c, unsigned n)
   t->chars++;
 }
 
+/* Characters that nobody sees, and those that turn the direction of what follows. Joiners of scripts and emoji stay. */
+static bool is_hidden(const char *c, unsigned n)
+{
+  uint8_t a = (uint8_t)c[0], b = n == 3 ? (uint8_t)c[1] : 0, last = n == 3 ? (uint8_t)c[2] : 0;
+  if (a == 0xef) return b == 0xbb && last == 0xbf; /* U+FEFF */
+  if (a != 0xe2) return false;
+  if (b == 0x81) return last >= 0xa6 && last <= 0xa9; /* U+2066 to U+2069 */
+  return b == 0x80 && (last == 0x8b || last == 0x8e || last == 0x8f || (last >= 0xaa && last <= 0xae));
+}
+
 static void take(struct rp__plain *t, const char *c, unsigned n)
 {
+  if (is_hidden(c, n)) return;
   if (is_gap(c, n)) {
     t->gap = true;
     return;

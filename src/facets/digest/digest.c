@@ -110,7 +110,7 @@ static const struct rp__shape call_shape = {
     .flags = {{"doubt"}},
     .keyed = true,
     .max_rows = CALLS_MAX,
-    .max_bytes = (size_t)4 * 1024,
+    .max_bytes = (size_t)12 * 1024,
 };
 
 static const struct {

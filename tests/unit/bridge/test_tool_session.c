@@ -103,6 +103,28 @@ static void asked_for_the_brief_stands(void **state)
   rp__tool_session_end(&m, NULL);
 }
 
+/* A client of MCP alone tells no prompts: what earlier sessions were about stays to be read until one is told. */
+static void earlier_requests_stand_until_something_is_asked(void **state)
+{
+  struct rig *r = *state;
+  RP_AUTOBUF struct rp__buf out = RP_BUF(BRIDGE_DOC);
+  struct rp__tool_session m = bridge_mind(r, "coder");
+  rp_error err = {0};
+  rp_session *s = rig_start(r, "coder", NULL, RP_OWNER_SELF);
+  rig_say(s, "move the cache to the disk");
+  rig_end(s);
+  begin(&m);
+  OK(rp__tool_session_brief_now(&m, &out, &err), err);
+  assert_has(out.p, "NOT FINISHED");
+  assert_has(out.p, "move the cache to the disk");
+  rig_say(m.s, "write the notes of the release");
+  rp__buf_reset(&out);
+  OK(rp__tool_session_brief_now(&m, &out, &err), err);
+  assert_has(out.p, "write the notes of the release");
+  assert_null(strstr(out.p, "move the cache"));
+  rp__tool_session_end(&m, NULL);
+}
+
 /* The outermost bridge has the session, those within are its guests. */
 static void a_bridge_around_us_has_the_session(void **state)
 {
@@ -395,6 +417,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(it_begins_once_and_ends, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(the_brief_comes_once_per_run, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(asked_for_the_brief_stands, bridge_setup, rig_teardown),
+      cmocka_unit_test_setup_teardown(earlier_requests_stand_until_something_is_asked, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_bridge_around_us_has_the_session, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(an_editor_around_us, bridge_setup, rig_teardown),
       cmocka_unit_test_setup_teardown(a_guest_stays_where_it_is, bridge_setup, rig_teardown),

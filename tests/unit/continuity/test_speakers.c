@@ -275,6 +275,22 @@ static void older_sessions_say_when_and_what(void **state)
        "is a branch");
 }
 
+/* What nobody sees, and what turns a line around, does not come into a text for a model */
+static void hidden_characters_go(void **state)
+{
+  (void)state;
+  OUT;
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  AUTOCAST c = {0};
+  cast_add(&c, &(struct life){"s", 2, 1, false,
+                              EVENTS(USER("repair \xe2\x80\xae"
+                                          "evil\xe2\x80\xac the [reprise:\xe2\x80\x8b end] of \xef\xbb\xbf"
+                                          "it"))});
+  struct rp__brief_input in = input_of(&c, p);
+  const char *told = brief(&in, &out);
+  TOLD("repair evil the [reprise: end] of it");
+}
+
 /* Whatever the bound is, it holds; the last request and what came of it are the last to go */
 static void the_last_request_goes_last(void **state)
 {
@@ -310,6 +326,7 @@ int main(void)
       cmocka_unit_test(files_are_told_briefly),
       cmocka_unit_test(lasting_rules_come_first),
       cmocka_unit_test(older_sessions_say_when_and_what),
+      cmocka_unit_test(hidden_characters_go),
       cmocka_unit_test(the_last_request_goes_last),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
