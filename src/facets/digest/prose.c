@@ -337,7 +337,7 @@ static bool ends_with_initials(struct rp__str s)
   while (s.n && s.p[s.n - 1] == '.') {
     s.n--;
     uint32_t c = last_char(s);
-    if (c < 'A' || (c < 0x80 && rp__is_digit((char)c)) || (c > 0x52f && c != 0)) return false;
+    if (c < 'A' || c > 0x52f) return false;
     do s.n--;
     while (s.n && rp__is_continuation(s.p[s.n]));
     initials++;
