@@ -2,7 +2,10 @@
 /* The sections of a brief that digests tell (B-13): whose words come first, and in which form. */
 #include "brief_test.h"
 
-#define OUT RP_AUTOBUF struct rp__buf out = RP_BUF(1 << 20)
+/* A place for the brief, and a plan that brings nothing. */
+#define STAGE                                                                                                          \
+  RP_AUTOBUF struct rp__buf out = RP_BUF(1 << 20);                                                                     \
+  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL)
 #define SPEAKERS 4
 
 /* A session, its life in hours before now, and its events as "kind body" without sequence numbers. */
@@ -70,7 +73,7 @@ static struct rp__brief_input input_of(const struct cast *c, const struct rp__pl
 static void the_last_request_speaks_with_its_end(void **state)
 {
   (void)state;
-  OUT;
+  STAGE;
   const struct {
     struct life life;
     const char *request, *end;
@@ -91,7 +94,6 @@ static void the_last_request_speaks_with_its_end(void **state)
        "NOT FINISHED (1 hour ago): почини сборку проекта",
        "IT STOPPED AT: make dist (declined or interrupted)"},
   };
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
   for (size_t i = 0; i < RP_ARRAY_SIZE(cases); i++) {
     AUTOCAST c = {0};
     cast_add(&c, &cases[i].life);
@@ -106,8 +108,7 @@ static void the_last_request_speaks_with_its_end(void **state)
 static void an_open_session_with_the_newest_work_speaks_in_full(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s-open", 30, .25, true,
                               EVENTS(USER("move the queue to its own thread"), EDIT("c1", "src/queue.c"))});
@@ -136,8 +137,7 @@ static void an_open_session_with_the_newest_work_speaks_in_full(void **state)
 static void a_tool_is_told_once(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   const char *const *events =
       EVENTS(USER("release version 0.4"), TOOL("c1", "Bash", "running", "{\"command\":\"git push origin main\"}"));
   AUTOCAST c = {0};
@@ -161,10 +161,9 @@ static void a_tool_is_told_once(void **state)
 static void thanks_are_not_the_answer(void **state)
 {
   (void)state;
-  OUT;
+  STAGE;
   static const char *const thanks[][2] = {
       {"thanks", "You're welcome!"}, {"danke", "Gerne!"}, {"спасибо", "Пожалуйста."}, {"谢谢", "不客气。"}};
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
   for (size_t i = 0; i < RP_ARRAY_SIZE(thanks); i++) {
     AUTOCAST c = {0};
     char user[128], agent[128];
@@ -185,8 +184,7 @@ static void thanks_are_not_the_answer(void **state)
 static void what_was_left_open_outlives_the_next_session(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s-2", 2, 1, false,
                               EVENTS(USER("write the notes of release 0.4"), AGENT("They are written and linked."))});
@@ -212,8 +210,7 @@ static void what_was_left_open_outlives_the_next_session(void **state)
 static void files_are_told_briefly(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s", 2, 1, false,
                               EVENTS(USER("split the controllers"), EDIT("1", "backend/src/main/kotlin/shop/api/A.kt"),
@@ -230,8 +227,7 @@ static void files_are_told_briefly(void **state)
 static void lasting_rules_come_first(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s-2", 2, 1, false,
                               EVENTS(USER("write the notes of release 0.4"), AGENT("They are written and linked."))});
@@ -252,8 +248,7 @@ static void lasting_rules_come_first(void **state)
 static void older_sessions_say_when_and_what(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s-2", 2, 1, false,
                               EVENTS(USER("write the notes of release 0.4"), AGENT("They are written and linked."))});
@@ -279,8 +274,7 @@ static void older_sessions_say_when_and_what(void **state)
 static void hidden_characters_go(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){"s", 2, 1, false,
                               EVENTS(USER("repair \xe2\x80\xae"
@@ -295,8 +289,7 @@ static void hidden_characters_go(void **state)
 static void the_last_request_goes_last(void **state)
 {
   (void)state;
-  OUT;
-  AUTOPLAN struct rp__plan *p = plan_of(&plain_rules, NULL, NULL, 0, NULL);
+  STAGE;
   AUTOCAST c = {0};
   cast_add(&c, &(struct life){
                    "s-2", 2, 1, false,

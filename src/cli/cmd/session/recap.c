@@ -405,10 +405,11 @@ static int write_document(const struct recap *r, rp_error *err)
 
 static int when_of(const struct recap *r, int opt, bool end, int64_t *ret, rp_error *err)
 {
-  const char *text = rp__opt_text(r->c, opt);
+  const char *text = rp__opt_text(r->c, opt), *name = opts[opt].name;
   if (rp__when_parse(text, r->now, r->utc, end, ret)) return 0;
-  int code = rp__fail_field(err, RP_E_USAGE, opts[opt].name, "--%s: %s is not a time", opts[opt].name,
-                            strlen(text) <= WHEN_SHOWN ? rp__text_shown(text) : "what was given");
+  int code = strlen(text) <= WHEN_SHOWN
+                 ? rp__fail_field(err, RP_E_USAGE, name, "--%s: '%s' is not a time", name, rp__text_shown(text))
+                 : rp__fail_field(err, RP_E_USAGE, name, "--%s: what was given is not a time", name);
   return rp__hinted(err, code, "write " WHEN);
 }
 
